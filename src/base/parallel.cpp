@@ -1,0 +1,143 @@
+#include "base/parallel.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace mercer {
+namespace {
+
+thread_local bool inside_task = false;
+
+/// One batch of tasks. Workers take the next index until none is left.
+struct Batch {
+  Index count = 0;
+  const std::function<void(Index)>* task = nullptr;
+  std::atomic<Index> next{0};
+  std::atomic<Index> working{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+
+  void work() {
+    inside_task = true;
+    for (Index i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
+      try {
+        (*task)(i);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        if (!failure) failure = std::current_exception();
+        next.store(count);
+      }
+    }
+    inside_task = false;
+  }
+};
+
+class Pool {
+ public:
+  explicit Pool(int size) {
+    for (int i = 1; i < size; ++i) workers_.emplace_back([this] { serve(); });
+  }
+  ~Pool() {
+    {
+      const std::scoped_lock lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+  void run(Batch& batch) {
+    {
+      const std::scoped_lock lock(mutex_);
+      current_ = &batch;
+      ++generation_;
+    }
+    wake_.notify_all();
+    batch.work();
+    std::unique_lock lock(mutex_);
+    current_ = nullptr;  // no worker joins from here on
+    done_.wait(lock, [&] { return batch.working.load() == 0; });
+  }
+
+ private:
+  void serve() {
+    std::uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return stopping_ || (current_ != nullptr && generation_ != seen); });
+      if (stopping_) return;
+      seen = generation_;
+      Batch* batch = current_;
+      batch->working.fetch_add(1);
+      lock.unlock();
+      batch->work();
+      lock.lock();
+      batch->working.fetch_sub(1);
+      done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  Batch* current_ = nullptr;
+  std::uint64_t generation_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> workers_;
+};
+
+std::mutex pool_mutex;  // held while a batch runs: callers from several threads take turns
+std::unique_ptr<Pool> pool;
+std::atomic<int> wanted{0};
+
+int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+/// The threads of the parent do not exist in the child: forget them without joining.
+void after_fork_in_child() {
+  pool.release();  // NOLINT(bugprone-unused-return-value): leaked on purpose, its threads are gone
+  std::construct_at(&pool_mutex);
+}
+
+}  // namespace
+
+void set_threads(int count) { wanted.store(std::max(0, count)); }
+
+int threads() {
+  const int count = wanted.load();
+  return count > 0 ? count : core_count();
+}
+
+void parallel_for(Index count, const std::function<void(Index)>& task) {
+  if (count <= 0) return;
+  const int size = threads();
+  if (size == 1 || count == 1 || inside_task) {
+    for (Index i = 0; i < count; ++i) task(i);
+    return;
+  }
+  const std::scoped_lock lock(pool_mutex);
+  static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  static_cast<void>(registered);
+  if (!pool || pool->size() != size) {
+    pool.reset();
+    pool = std::make_unique<Pool>(size);
+  }
+  Batch batch;
+  batch.count = count;
+  batch.task = &task;
+  pool->run(batch);
+  if (batch.failure) std::rethrow_exception(batch.failure);
+}
+
+}  // namespace mercer

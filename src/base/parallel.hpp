@@ -1,0 +1,18 @@
+#pragma once
+#include <mercer/view.hpp>
+
+#include <functional>
+
+namespace mercer {
+
+/// How many threads work is spread over. 0 asks for one per core. Applies to every later call of the process.
+void set_threads(int count);
+int threads();
+
+/// Calls task(0), …, task(count - 1), each once, in any order, spread over the pool; returns when all are done.
+/// Tasks must write to separate places; the way work is cut into tasks must not depend on threads(), which is what makes
+/// results the same for any number of threads. The first exception thrown is rethrown here. Nested calls run serially.
+/// Safe after fork(): the child starts its own threads.
+void parallel_for(Index count, const std::function<void(Index)>& task);
+
+}  // namespace mercer

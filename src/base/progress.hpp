@@ -1,0 +1,12 @@
+#pragma once
+#include <mercer/progress.hpp>
+
+namespace mercer {
+
+/// Throws Error(interrupted) when a stop was requested. Called once a block in every long loop.
+void check_stop();
+
+/// Tells `progress` (which may be null) and checks for a stop.
+void report(Progress* progress, std::string_view stage, double fraction);
+
+}  // namespace mercer

@@ -1,0 +1,6 @@
+target_link_libraries(mercer_io PRIVATE ZLIB::ZLIB nlohmann_json::nlohmann_json)
+if(MERCER_HAVE_HDF5)
+  target_include_directories(mercer_io SYSTEM PRIVATE ${HDF5_INCLUDE_DIRS})
+  target_link_libraries(mercer_io PRIVATE ${HDF5_C_LIBRARIES})
+  target_compile_definitions(mercer_io PRIVATE MERCER_HAVE_HDF5)
+endif()

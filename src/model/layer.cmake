@@ -1,0 +1,1 @@
+target_link_libraries(mercer_model PRIVATE nlohmann_json::nlohmann_json)
