@@ -63,7 +63,8 @@ double Stream::uniform(std::uint64_t i, std::uint64_t j) const {
 double Stream::normal(std::uint64_t i, std::uint64_t j) const { return normal_quantile(uniform(i, j)); }
 
 std::uint64_t Stream::below(std::uint64_t bound, std::uint64_t i, std::uint64_t j) const {
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits(i, j)) * bound) >> 64);
+  // 52 random bits times the bound; the bias is below bound/2⁵².
+  return static_cast<std::uint64_t>(uniform(i, j) * static_cast<double>(bound));
 }
 
 double normal_quantile(double u) {

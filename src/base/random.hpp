@@ -18,7 +18,7 @@ class Stream {
   double uniform(std::uint64_t i, std::uint64_t j) const;
   /// Standard normal by inversion of uniform(i, j): the same bits on every machine.
   double normal(std::uint64_t i, std::uint64_t j) const;
-  /// Uniform on {0, …, bound - 1}.
+  /// Uniform on {0, …, bound - 1}, for bound up to 2⁴⁰.
   std::uint64_t below(std::uint64_t bound, std::uint64_t i, std::uint64_t j) const;
 
  private:

@@ -30,9 +30,8 @@ namespace {
 
 std::string with_unit(double value, const char* unit) {
   std::array<char, 48> buffer{};
-  const char* format = value < 10 ? "%.2g %s" : "%.0f %s";
-  if (value >= 10 && value < 100 && std::abs(value - std::round(value)) > 0.05) format = "%.1f %s";
-  std::snprintf(buffer.data(), buffer.size(), format, value, unit);
+  const bool whole = value >= 100 || std::abs(value - std::round(value)) < 0.05;
+  std::snprintf(buffer.data(), buffer.size(), "%.*f %s", whole ? 0 : (value < 10 ? 2 : 1), value, unit);
   return buffer.data();
 }
 
