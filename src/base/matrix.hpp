@@ -46,8 +46,8 @@ class Matrix {
   bool empty() const { return size() == 0; }
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
-  T& operator()(Index i, Index j) { return data_[i * cols_ + j]; }
-  const T& operator()(Index i, Index j) const { return data_[i * cols_ + j]; }
+  T& operator()(Index i, Index j) { return data_.get()[i * cols_ + j]; }
+  const T& operator()(Index i, Index j) const { return data_.get()[i * cols_ + j]; }
   std::span<T> row(Index i) { return view().row(i); }
   std::span<const T> row(Index i) const { return view().row(i); }
   std::span<T> values() { return {data(), static_cast<std::size_t>(size())}; }

@@ -10,29 +10,19 @@
 namespace mercer {
 namespace {
 
-/// FNV-1a, then a finaliser (splitmix64): names to keys.
-std::uint64_t mix(std::uint64_t state, std::string_view what, std::uint64_t index) {
-  std::uint64_t h = state ^ 0xcbf29ce484222325U;
-  for (const char c : what) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  h += 0x9e3779b97f4a7c15U * (index + 1);
+/// The finaliser of splitmix64: a bijection in which every bit of the result depends on every bit of h.
+std::uint64_t scramble(std::uint64_t h) {
   h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9U;
   h = (h ^ (h >> 27)) * 0x94d049bb133111ebU;
   return h ^ (h >> 31);
 }
 
-/// Natural logarithm on (0, 1] by frexp and the series of atanh: basic arithmetic only, relative error below 1e-15.
-double portable_log(double x) {
-  int exponent = 0;
-  double mantissa = std::frexp(x, &exponent);  // exact
-  if (mantissa < 0.70710678118654752440) {
-    mantissa *= 2;
-    --exponent;
-  }
-  const double s = (mantissa - 1) / (mantissa + 1);  // |s| <= 0.1716
-  const double s2 = s * s;
-  double series = 0;
-  for (int k = 21; k >= 1; k -= 2) series = series * s2 + 1.0 / k;
-  return 2 * s * series + exponent * 0.69314718055994530942;
+/// Names to keys by FNV-1a. The state is scrambled first: FNV xors a letter into the low byte, where it would otherwise
+/// meet a small seed, and (0, "a") would be (3, "b").
+std::uint64_t mix(std::uint64_t state, std::string_view what, std::uint64_t index) {
+  std::uint64_t h = scramble(state) ^ 0xcbf29ce484222325U;
+  for (const char c : what) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return scramble(h + 0x9e3779b97f4a7c15U * (index + 1));
 }
 
 template <std::size_t N>
@@ -101,6 +91,20 @@ double normal_quantile(double u) {
     r = polynomial(e, r) / polynomial(f, r);
   }
   return q < 0 ? -r : r;
+}
+
+double portable_log(double x) {
+  int exponent = 0;
+  double mantissa = std::frexp(x, &exponent);  // exact
+  if (mantissa < 0.70710678118654752440) {
+    mantissa *= 2;
+    --exponent;
+  }
+  const double s = (mantissa - 1) / (mantissa + 1);  // |s| <= 0.1716
+  const double s2 = s * s;
+  double series = 0;
+  for (int k = 21; k >= 1; k -= 2) series = series * s2 + 1.0 / k;
+  return 2 * s * series + exponent * 0.69314718055994530942;
 }
 
 }  // namespace mercer

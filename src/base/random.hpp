@@ -30,4 +30,7 @@ class Stream {
 /// a regenerated frequency.
 double normal_quantile(double u);
 
+/// Natural logarithm of x > 0 by frexp and the series of atanh, from basic arithmetic alone: relative error below 1e-15.
+double portable_log(double x);
+
 }  // namespace mercer

@@ -20,8 +20,10 @@ std::string shortest(double value) {
 }
 
 bool parse_number(std::string_view text, double& value) {
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-  if (text.empty() || text.front() == '+') return false;
+  if (text.starts_with('+')) {  // from_chars knows no plus sign, and "+-1" is no number
+    text.remove_prefix(1);
+    if (text.starts_with('+') || text.starts_with('-')) return false;
+  }
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   return result.ec == std::errc() && result.ptr == text.data() + text.size();
 }

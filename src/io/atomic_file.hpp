@@ -3,13 +3,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mercer {
 
-/// A file that appears under its name whole or not at all: written under a temporary name in the same folder, and on commit()
-/// flushed, fsynced, renamed over the old file, and the folder fsynced. Destroyed without commit(), it leaves no trace.
-/// Every failure (full disk, no permission, vanished folder) is Error(file) with path and reason. Special files such as
-/// /dev/stdout or a FIFO are written directly.
+/// A file that appears under its name whole or not at all: written under a temporary name in the same folder, and on
+/// commit() flushed, fsynced, renamed over the old file, and the folder fsynced. Destroyed without commit(), it leaves no
+/// trace. Every failure (full disk, no permission, vanished folder) is Error(file) with path and reason. Special files such
+/// as /dev/stdout or a FIFO are written directly.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -23,8 +24,13 @@ class AtomicFile {
 
  private:
   [[noreturn]] void fail(const char* what, int error_number);
-  std::string path_;
-  std::string temporary_;
+  void write_through(std::span<const std::byte> bytes);
+  void discard() noexcept;
+
+  std::string path_;               // as the caller spelled it, for messages
+  std::string target_;             // where its symbolic links lead
+  std::string temporary_;          // empty for special files, and once renamed
+  std::vector<std::byte> buffer_;  // many small writes become few system calls
   int descriptor_ = -1;
 };
 

@@ -1,0 +1,181 @@
+#include "common.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "backend/backend.hpp"
+#include "base/fail.hpp"
+#include "base/matrix.hpp"
+#include "base/progress.hpp"
+#include "base/text.hpp"
+#include "model/state.hpp"
+
+namespace mercer::cli {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+Missing missing_mode(const std::string& text, bool predicting) {
+  if (text == "error") return Missing::error;
+  if (text == "mean") return Missing::mean;
+  if (text == "drop") return predicting ? Missing::keep : Missing::drop;
+  fail_argument("--missing " + mercer::quoted(text) + " is not error, mean or drop" + did_you_mean(text, {"error", "mean", "drop"}));
+}
+
+}  // namespace
+
+DatasetOptions dataset_options(const Arguments& a) {
+  DatasetOptions options;
+  options.targets = a.text("target");
+  options.inputs = a.text("inputs");
+  options.weights = a.text("weights");
+  options.missing = missing_mode(a.text("missing"), false);
+  options.one_hot = a.flag("one-hot");
+  options.classify = a.flag("classify");
+  options.format = a.text("format");
+  options.header = a.text("header");
+  options.memory_bytes = a.bytes("memory") / 2;
+  return options;
+}
+
+FitOptions fit_options(const Arguments& a) {
+  FitOptions options;
+  options.kernel = a.text("kernel");
+  options.map = a.text("map");
+  if (a.text("penalty") != "auto") {
+    double penalty = 0;
+    if (!parse_number(a.text("penalty"), penalty)) {
+      fail_argument("--penalty " + mercer::quoted(a.text("penalty")) + " is neither auto nor a number");
+    }
+    options.penalty = penalty;
+  }
+  options.solver = a.text("solver");
+  options.precision = a.text("precision");
+  options.uncertainty = a.text("uncertainty");
+  options.standardize = !a.flag("no-standardize");
+  options.intercept = !a.flag("no-intercept");
+  options.seed = static_cast<std::uint64_t>(a.integer("seed", 0));
+  options.memory_bytes = a.bytes("memory");
+  options.tolerance = a.number("tolerance");
+  options.passes = static_cast<int>(std::min<std::int64_t>(1000000, a.integer("passes", 1)));
+  return options;
+}
+
+std::unique_ptr<Dataset> open_like(const std::vector<std::string>& files, const Schema& schema, const Arguments& a,
+                                   bool targets_optional) {
+  DatasetOptions options;
+  options.like = &schema;
+  options.targets_optional = targets_optional;
+  options.missing = missing_mode(a.text("missing"), targets_optional);
+  options.format = a.text("format");
+  options.header = a.text("header");
+  options.memory_bytes = a.bytes("memory") / 2;
+  return open_dataset(files, options);
+}
+
+void describe(const Dataset& data, FitOptions& options) {
+  options.target_names = data.schema().targets;
+  options.classes = data.schema().classes;
+}
+
+Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
+  constexpr Index block_rows = 4096;
+  const bool classify = !model.classes().empty();
+  const Index p = classify ? 1 : model.outputs();
+  const auto& recipe = model.state().recipe;
+  std::vector<double> weight(at(p)), mean(at(p)), square(at(p)), error(at(p)), absolute(at(p)), baseline(at(p));
+  Scores scores;
+  scores.confusion.assign(model.classes().size(), std::vector<double>(model.classes().size(), 0.0));
+  double correct = 0;
+  RowBlock block;
+  rows.rewind();
+  while (rows.next(block_rows, block)) {
+    report(progress, "scoring", static_cast<double>(block.first_row) / static_cast<double>(std::max<Index>(1, rows.row_count())));
+    Matrix<double> prediction(block.rows(), model.outputs());
+    model.predict(block.inputs, prediction);
+    for (Index i = 0; i < block.rows(); ++i) {
+      const double w = block.weights.empty() ? 1.0 : block.weights[at(i)];
+      scores.rows += 1;
+      if (classify) {
+        const auto truth = static_cast<std::size_t>(block.targets(i, 0));
+        const auto best = static_cast<std::size_t>(std::ranges::max_element(prediction.row(i)) - prediction.row(i).begin());
+        scores.confusion[truth][best] += w;
+        correct += truth == best ? w : 0;
+        weight[0] += w;
+        continue;
+      }
+      for (Index a = 0; a < p && w > 0; ++a) {
+        const double y = block.targets(i, a);
+        const double r = prediction(i, a) - y;
+        weight[at(a)] += w;
+        const double delta = y - mean[at(a)];
+        mean[at(a)] += w / weight[at(a)] * delta;
+        square[at(a)] += w * delta * (y - mean[at(a)]);
+        error[at(a)] += w * r * r;
+        absolute[at(a)] += w * std::abs(r);
+        baseline[at(a)] += w * std::pow(y - recipe.target_mean[at(a)], 2);
+      }
+    }
+  }
+  if (scores.rows == 0 || !(weight[0] > 0)) fail_argument("there are no rows to score");
+  if (classify) {
+    scores.accuracy = correct / weight[0];
+    return scores;
+  }
+  scores.names = recipe.schema.targets;
+  for (Index a = 0; a < p; ++a) {
+    if (static_cast<Index>(scores.names.size()) <= a) scores.names.push_back("output " + std::to_string(a));
+    scores.rmse.push_back(std::sqrt(error[at(a)] / weight[at(a)]));
+    scores.mae.push_back(absolute[at(a)] / weight[at(a)]);
+    scores.rrmse.push_back(baseline[at(a)] > 0 ? std::sqrt(error[at(a)] / baseline[at(a)]) : 0.0);
+    scores.arrmse += scores.rrmse.back() / static_cast<double>(p);
+    scores.r2 += (square[at(a)] > 0 ? 1 - error[at(a)] / square[at(a)] : 0.0) / static_cast<double>(p);
+  }
+  return scores;
+}
+
+nlohmann::json to_json(const Scores& s, const std::vector<std::string>& classes) {
+  nlohmann::json j = {{"n", s.rows}};
+  if (!classes.empty()) {
+    j["accuracy"] = s.accuracy;
+    j["error_percent"] = 100 * (1 - s.accuracy);
+    j["classes"] = classes;
+    j["confusion"] = s.confusion;
+    return j;
+  }
+  j["targets"] = s.names;
+  j["rmse"] = s.rmse;
+  j["rrmse"] = s.rrmse;
+  j["mae"] = s.mae;
+  j["arrmse"] = s.arrmse;
+  j["r2"] = s.r2;
+  return j;
+}
+
+std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
+  constexpr std::size_t widest_confusion = 20;
+  if (!classes.empty()) {
+    std::string out = "accuracy " + brief(100 * s.accuracy) + " % on " + human_count(static_cast<double>(s.rows)) + " rows";
+    if (classes.size() > widest_confusion) return out;
+    std::vector<std::string> header = {"truth \\ predicted"};
+    header.insert(header.end(), classes.begin(), classes.end());
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      rows.push_back({classes[i]});
+      for (const double v : s.confusion[i]) rows.back().push_back(brief(v));
+    }
+    return out + "\n" + table(header, rows);
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t a = 0; a < s.names.size(); ++a) rows.push_back({s.names[a], brief(s.rmse[a]), brief(s.mae[a]), brief(s.rrmse[a])});
+  return table({"target", "RMSE", "MAE", "RRMSE"}, rows) + "\nR² " + brief(s.r2) + ", mean RRMSE " + brief(s.arrmse) + ", on " +
+         human_count(static_cast<double>(s.rows)) + " rows (RRMSE 1 is the training mean as prediction)";
+}
+
+void warn_about_backend(const Console& console) {
+  const std::string warning = backend_info().warning;
+  if (!warning.empty()) console.say("warning: " + warning);
+}
+
+}  // namespace mercer::cli

@@ -1,0 +1,55 @@
+#pragma once
+#include <mercer/model.hpp>
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "arguments.hpp"
+#include "console.hpp"
+#include "io/dataset.hpp"
+
+namespace mercer::cli {
+
+// The options that several verbs share, read in one place.
+
+DatasetOptions dataset_options(const Arguments& arguments);
+FitOptions fit_options(const Arguments& arguments);
+/// Opens files as the model was trained on them. With `targets_optional` a file of inputs alone is fine.
+std::unique_ptr<Dataset> open_like(const std::vector<std::string>& files, const Schema& schema, const Arguments& arguments,
+                                   bool targets_optional);
+/// Sets what the files say (targets, classes) in the options of a fit.
+void describe(const Dataset& data, FitOptions& options);
+
+/// How good predictions are on rows with targets.
+struct Scores {
+  Index rows = 0;
+  std::vector<std::string> names;
+  std::vector<double> rmse, rrmse, mae;  ///< per output; rrmse relative to the training mean as prediction
+  double arrmse = 0;                     ///< mean of rrmse
+  double r2 = 0;                         ///< 1 - Σ squared errors / Σ squared deviations from the mean of these rows, mean over outputs
+  double accuracy = -1;                  ///< classification
+  std::vector<std::vector<double>> confusion;  ///< rows: truth, columns: prediction
+};
+Scores score_rows(const Model& model, RowSource& rows, Progress* progress);
+nlohmann::json to_json(const Scores& scores, const std::vector<std::string>& classes);
+std::string to_text(const Scores& scores, const std::vector<std::string>& classes);
+
+/// Warns once when the BLAS underneath is crippled.
+void warn_about_backend(const Console& console);
+
+int run_fit(const Arguments& arguments);
+int run_predict(const Arguments& arguments);
+int run_score(const Arguments& arguments);
+int run_gram(const Arguments& arguments);
+
+int run_info(const Arguments& arguments);
+int run_accumulate(const Arguments& arguments);
+int run_merge(const Arguments& arguments);
+int run_solve(const Arguments& arguments);
+
+
+
+
+}  // namespace mercer::cli

@@ -1,0 +1,186 @@
+#include <nlohmann/json.hpp>
+
+#include "base/fail.hpp"
+#include "base/resources.hpp"
+#include "base/text.hpp"
+#include "common.hpp"
+#include "io/split.hpp"
+#include "io/tensor_file.hpp"
+#include "model/fit.hpp"
+#include "model/recipe_json.hpp"
+#include "model/state.hpp"
+#include "model/statistics_file.hpp"
+
+namespace mercer::cli {
+namespace {
+
+/// The recipe of --like FILE, a model or a statistics file.
+Recipe recipe_like(const std::string& path) {
+  const TensorFile file = TensorFile::load(path);
+  const auto kind = file.metadata.find("mercer.kind");
+  if (kind != file.metadata.end() && kind->second == "statistics") return load_statistics(path).recipe;
+  return Model::load(path).state().recipe;
+}
+
+void refuse_with_like(const Arguments& a) {
+  for (const char* name : {"target", "inputs", "kernel", "map", "weights", "precision", "no-standardize", "no-intercept", "seed"}) {
+    if (a.has(name)) fail_argument(std::string("--") + name + " cannot be given with --like, which already says it");
+  }
+}
+
+struct Opened {
+  std::unique_ptr<Dataset> data;
+  Recipe recipe;
+  bool prepared = false;
+};
+
+Opened open_training(const Arguments& a, FitOptions& options) {
+  Opened opened;
+  if (a.has("like")) {
+    refuse_with_like(a);
+    opened.recipe = recipe_like(a.text("like"));
+    opened.prepared = true;
+    opened.data = open_like(a.files, opened.recipe.schema, a, false);
+  } else {
+    opened.data = open_dataset(a.files, dataset_options(a));
+  }
+  describe(*opened.data, options);
+  return opened;
+}
+
+std::string penalty_words(const FitSummary& s) {
+  std::string words = "penalty " + brief(s.penalty);
+  if (!s.penalty_chosen) return words;
+  words += " (least leave-one-out error";
+  if (s.leave_one_out_rmse) words += ", RMSE " + brief(*s.leave_one_out_rmse) + " in scaled units";
+  return words + ")";
+}
+
+void tell(const Console& console, const FitSummary& s, const Dataset& data, const std::string& output) {
+  if (data.rows_dropped() > 0) console.say(human_count(static_cast<double>(data.rows_dropped())) + " rows with missing cells left out");
+  if (data.cells_filled() > 0) console.say(human_count(static_cast<double>(data.cells_filled())) + " missing cells filled with column means");
+  console.say("fitted " + human_count(static_cast<double>(s.rows)) + " rows, " + std::to_string(s.inputs) + " inputs, " +
+              std::to_string(s.outputs) + (s.outputs == 1 ? " output" : " outputs"));
+  console.say("kernel " + s.kernel);
+  console.say("map " + s.map + (s.sampling.empty() ? "" : " (" + s.sampling + ")") + ": " +
+              human_count(static_cast<double>(s.features)) + (s.sampling.empty() ? " anchors, " : " features, ") +
+              human_count(static_cast<double>(s.parameters)) + " unknowns, solved by " + s.solver +
+              (s.iterations > 0 ? " in " + std::to_string(s.iterations) + " iterations" : ""));
+  console.say(penalty_words(s) + ", " + brief(s.degrees_of_freedom) + " effective degrees of freedom");
+  for (const auto& note : s.notes) console.say("note: " + note);
+  console.say("took " + human_seconds(s.seconds.at("total")) + ", at most " +
+              human_bytes(static_cast<double>(s.peak_memory_bytes)) + " resident");
+  if (!output.empty()) {
+    console.say("wrote " + output);
+  } else {
+    console.say("nothing written: give -o model.mercer to keep the model");
+  }
+}
+
+}  // namespace
+
+int run_fit(const Arguments& a) {
+  const Stopwatch total;
+  const Console console(a);
+  TerminalProgress progress(a.flag("quiet"));
+  warn_about_backend(console);
+  FitOptions options = fit_options(a);
+  options.progress = &progress;
+  const Stopwatch reading;
+  Opened opened = open_training(a, options);
+  const double read_seconds = reading.seconds();
+
+  Dataset& data = *opened.data;
+  std::unique_ptr<SplitRows> train;
+  std::unique_ptr<SplitRows> test;
+  if (a.has("holdout")) {
+    Split split;
+    split.test_fraction = a.number("holdout");
+    split.seed = options.seed;
+    if (!(split.test_fraction > 0 && split.test_fraction < 1)) fail_argument("--holdout must lie between 0 and 1, got " + a.text("holdout"));
+    const std::string how = a.text("split");
+    if (how != "random" && how != "time") fail_argument("--split " + mercer::quoted(how) + " is not random or time" + did_you_mean(how, {"random", "time"}));
+    split.in_order = how == "time";
+    train = std::make_unique<SplitRows>(data, split, SplitRows::Part::train);
+    test = std::make_unique<SplitRows>(data, split, SplitRows::Part::test);
+  }
+  RowSource& rows = train ? static_cast<RowSource&>(*train) : data;
+  if (!opened.prepared) {
+    opened.recipe = prepare(rows, options);
+    opened.recipe.schema = data.schema();
+  }
+  const Model model = fit_recipe(rows, opened.recipe, options);
+  if (a.has("output")) model.save(a.text("output"));
+
+  FitSummary summary = model.summary();
+  summary.seconds["read"] = read_seconds;
+  summary.seconds["total"] = total.seconds();
+  tell(console, summary, data, a.text("output"));
+  nlohmann::json json = to_json(summary);
+  json["rows_dropped"] = data.rows_dropped();
+  json["cells_filled"] = data.cells_filled();
+  json["model"] = a.text("output");
+  if (test) {
+    const Scores scores = score_rows(model, *test, &progress);
+    console.say("\nheld-out rows:\n" + to_text(scores, model.classes()));
+    json["holdout"] = to_json(scores, model.classes());
+  }
+  console.emit(json);
+  return 0;
+}
+
+int run_accumulate(const Arguments& a) {
+  const Console console(a);
+  TerminalProgress progress(a.flag("quiet"));
+  if (!a.has("output")) fail_argument("mercer accumulate needs -o FILE.stats");
+  FitOptions options = fit_options(a);
+  options.progress = &progress;
+  Opened opened = open_training(a, options);
+  if (!opened.prepared) {
+    opened.recipe = prepare(*opened.data, options);
+    opened.recipe.schema = opened.data->schema();
+  }
+  const RidgeStatistics statistics = accumulate_recipe(*opened.data, opened.recipe, &progress);
+  save_statistics(a.text("output"), opened.recipe, statistics);
+  console.say("accumulated " + human_count(static_cast<double>(statistics.rows)) + " rows, " + std::to_string(statistics.columns) +
+              " features; wrote " + a.text("output"));
+  console.emit({{"n", statistics.rows}, {"features", statistics.columns}, {"statistics", a.text("output")}});
+  return 0;
+}
+
+int run_merge(const Arguments& a) {
+  const Console console(a);
+  if (!a.has("output")) fail_argument("mercer merge needs -o FILE.stats");
+  StatisticsFile all = load_statistics(a.files.front());
+  for (std::size_t k = 1; k < a.files.size(); ++k) {
+    const StatisticsFile next = load_statistics(a.files[k]);
+    if (!same_recipe(all.recipe, next.recipe)) {
+      fail_argument(a.files[k] + " was made by another recipe than " + a.files.front() +
+                    "; accumulate every shard but the first with --like " + a.files.front());
+    }
+    merge(all.statistics, next.statistics);
+  }
+  save_statistics(a.text("output"), all.recipe, all.statistics);
+  console.say("merged " + std::to_string(a.files.size()) + " files, " + human_count(static_cast<double>(all.statistics.rows)) +
+              " rows; wrote " + a.text("output"));
+  console.emit({{"n", all.statistics.rows}, {"files", a.files.size()}, {"statistics", a.text("output")}});
+  return 0;
+}
+
+int run_solve(const Arguments& a) {
+  const Console console(a);
+  if (!a.has("output")) fail_argument("mercer solve needs -o FILE.mercer");
+  const StatisticsFile file = load_statistics(a.files.front());
+  FitOptions options = fit_options(a);
+  if (options.solver == "cg" || options.solver == "sgd") fail_argument("--solver " + options.solver + " needs rows; statistics are solved by cholesky or eigen");
+  const Model model = solve_statistics(file.recipe, file.statistics, options);
+  model.save(a.text("output"));
+  const FitSummary& s = model.summary();
+  console.say("solved " + human_count(static_cast<double>(s.rows)) + " rows by " + s.solver + ", penalty " + brief(s.penalty));
+  for (const auto& note : s.notes) console.say("note: " + note);
+  console.say("wrote " + a.text("output"));
+  console.emit(to_json(s));
+  return 0;
+}
+
+}  // namespace mercer::cli

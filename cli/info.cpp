@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "backend/backend.hpp"
+#include "base/fail.hpp"
+#include "base/parallel.hpp"
+#include "base/resources.hpp"
+#include "base/text.hpp"
+#include "common.hpp"
+#include "model/recipe_json.hpp"
+#include "model/state.hpp"
+
+namespace mercer::cli {
+namespace {
+
+int system_info(const Console& console) {
+  const BackendInfo info = backend_info();
+  console.say("mercer " MERCER_VERSION);
+  console.say("CPU        " + info.cpu + ", " + std::to_string(threads()) + " threads in use");
+  console.say("memory     " + human_bytes(static_cast<double>(physical_memory_bytes())) + ", " +
+              human_bytes(static_cast<double>(available_memory_bytes())) + " free");
+  console.say("BLAS       " + info.blas_library + ", kernels " + info.blas_kernels);
+  console.say("           " + info.blas_config);
+  console.say("cos/sin    " + info.simd);
+  if (!info.warning.empty()) console.say("warning: " + info.warning);
+  console.emit({{"version", MERCER_VERSION},
+                {"cpu", info.cpu},
+                {"threads", threads()},
+                {"memory_bytes", physical_memory_bytes()},
+                {"blas", {{"library", info.blas_library}, {"kernels", info.blas_kernels}, {"config", info.blas_config}}},
+                {"simd", info.simd},
+                {"warning", info.warning}});
+  return 0;
+}
+
+std::string posterior_words(const Model::State& s) {
+  if (s.problem) return s.exact.has_spread() ? "exact" : "not kept";
+  switch (s.posterior.kind) {
+    case Posterior::Kind::cholesky:
+    case Posterior::Kind::eigen: return "exact posterior";
+    case Posterior::Kind::samples: return std::to_string(posterior_samples) + " draws of the posterior";
+    case Posterior::Kind::none: break;
+  }
+  return "not kept";
+}
+
+}  // namespace
+
+int run_info(const Arguments& a) {
+  const Console console(a);
+  if (a.flag("system")) return system_info(console);
+  if (a.files.size() != 1) fail_argument("mercer info takes a model file, or --system");
+  const Model model = Model::load(a.files.front());
+  const Model::State& s = model.state();
+  const FitSummary& f = model.summary();
+  const Recipe& r = s.recipe;
+  const std::vector<std::string> names = r.schema.input_names();
+  constexpr std::size_t most_names = 12;
+  std::vector<std::string> shown(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), most_names)));
+  if (names.size() > most_names) shown.push_back("… (" + std::to_string(names.size()) + " in all)");
+  console.say("a function of " + std::to_string(model.inputs()) + (model.inputs() == 1 ? " input" : " inputs") +
+              (shown.empty() ? "" : ": " + join(shown, ", ")));
+  console.say(r.classes.empty() ? "to " + std::to_string(model.outputs()) + (model.outputs() == 1 ? " output: " : " outputs: ") + join(r.schema.targets, ", ")
+                                : "to one of " + std::to_string(r.classes.size()) + " classes: " + join(r.classes, ", "));
+  console.say("kernel     " + f.kernel);
+  console.say("map        " + f.map + (f.sampling.empty() ? ", " + human_count(static_cast<double>(f.features)) + " anchor rows"
+                                                         : " (" + f.sampling + "), " + human_count(static_cast<double>(f.features)) + " features, seed " + std::to_string(r.fourier.seed)));
+  console.say("fitted     on " + human_count(static_cast<double>(f.rows)) + " rows by " + f.solver + " in " + f.precision + ", took " + human_seconds(f.seconds.at("total")) + ", status " + f.status);
+  console.say("penalty    " + brief(f.penalty) + (f.penalty_chosen ? ", chosen by leave-one-out" : ", given") + "; " + brief(f.degrees_of_freedom) + " effective degrees of freedom");
+  if (f.leave_one_out_rmse) console.say("           leave-one-out RMSE " + brief(*f.leave_one_out_rmse) + " in scaled units, on " + human_count(static_cast<double>(f.leave_one_out_rows)) + " rows");
+  if (r.classes.empty()) {
+    std::vector<std::string> noise;
+    for (std::size_t i = 0; i < s.noise.size(); ++i) {
+      noise.push_back(brief(std::sqrt(s.noise[i]) * r.scaling.target_scale[i]));
+    }
+    console.say("noise      standard deviation " + join(noise, ", ") + " (in the units of the targets)");
+    console.say("spread     " + posterior_words(s));
+  }
+  for (const auto& note : f.notes) console.say("note: " + note);
+  nlohmann::json json = to_json(f);
+  json["seed"] = r.fourier.seed;
+  json["input_names"] = names;
+  json["targets"] = r.schema.targets;
+  json["classes"] = r.classes;
+  json["uncertainty"] = posterior_words(s);
+  console.emit(json);
+  return 0;
+}
+
+}  // namespace mercer::cli

@@ -1,0 +1,133 @@
+#include <mercer/error.hpp>
+#include <mercer/progress.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <new>
+
+#include "arguments.hpp"
+#include "base/parallel.hpp"
+#include "base/text.hpp"
+
+namespace {
+
+using namespace mercer;
+using namespace mercer::cli;
+
+volatile std::sig_atomic_t signal_received = 0;
+
+extern "C" void on_signal(int number) {
+  if (signal_received != 0) std::_Exit(128 + number);  // asked twice: now
+  signal_received = number;
+  request_stop();
+}
+
+int complain(const std::string& message) {
+  std::fprintf(stderr, "mercer: %s\n", message.c_str());
+  return 2;
+}
+
+/// The option the user most likely meant, for words the parser did not know.
+std::string unknown_words(const Verb& verb, const std::vector<std::string>& words) {
+  std::vector<std::string> known;
+  for (const auto& name : verb.options) known.push_back("--" + name);
+  for (const auto& word : words) {
+    if (!word.starts_with("-")) continue;
+    const std::string name = word.substr(0, word.find('='));
+    return "unknown option " + mercer::quoted(name) + did_you_mean(name, known) + "; mercer " + verb.name + " --help lists them";
+  }
+  return "unexpected argument " + mercer::quoted(words.empty() ? "" : words.front()) + "; mercer " + verb.name + " takes " +
+         (verb.positionals.empty() ? "no files" : verb.positionals);
+}
+
+int run_verb(const Verb& verb, int argc, char** argv) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras(false);
+  bool help = false;
+  app.add_flag("-h,--help", help);
+  std::map<std::string, std::string> texts;
+  std::map<std::string, bool> flags;
+  Arguments arguments;
+  app.add_option("files", arguments.files)->expected(0, -1);
+  for (const auto& name : verb.options) {
+    const auto option = std::ranges::find(option_table(), "--" + name, &OptionSpec::name);
+    const std::string spelled = name == "output" ? "-o,--output" : option->name;
+    if (option->value.empty()) {
+      app.add_flag(spelled, flags[name]);
+    } else {
+      app.add_option(spelled, texts[name])->take_last();
+    }
+  }
+  std::vector<std::string> words(argv + 2, argv + argc);
+  try {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    app.parse(std::move(reversed));
+  } catch (const CLI::ExtrasError&) {
+    return complain(unknown_words(verb, app.remaining()));
+  } catch (const CLI::ParseError& e) {
+    return complain(std::string(trim(split(e.what(), '\n').front())) + "; see mercer " + verb.name + " --help");
+  }
+  if (help) {
+    std::fputs(help_text(verb).c_str(), stdout);
+    return 0;
+  }
+  for (const auto& [name, given] : flags) {
+    if (given) arguments.set(name, "true");
+  }
+  for (const auto& [name, value] : texts) {
+    if (app.get_option("--" + name)->count() > 0) arguments.set(name, value);
+  }
+  if (arguments.files.size() < verb.least_files || arguments.files.size() > verb.most_files) {
+    return complain("mercer " + verb.name + " takes " + (verb.positionals.empty() ? "no files" : verb.positionals) + ", and " +
+                    std::to_string(arguments.files.size()) + (arguments.files.size() == 1 ? " was" : " were") + " given");
+  }
+  set_threads(static_cast<int>(std::min<std::int64_t>(1024, arguments.integer("threads", 0))));
+  return verb.run(arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const std::string word = argc > 1 ? argv[1] : "--help";
+    if (word == "--help" || word == "-h" || word == "help") {
+      if (argc > 2 && std::string(argv[2]) == "--markdown") {
+        std::fputs(reference_markdown().c_str(), stdout);
+      } else {
+        std::fputs(help_text().c_str(), stdout);
+      }
+      return argc > 1 ? 0 : 2;
+    }
+    if (word == "--version") {
+      std::puts("mercer " MERCER_VERSION);
+      return 0;
+    }
+    const auto verb = std::ranges::find(verbs(), word, &Verb::name);
+    if (verb == verbs().end()) {
+      std::vector<std::string> names;
+      for (const Verb& v : verbs()) names.push_back(v.name);
+      return complain("unknown verb " + mercer::quoted(word) + did_you_mean(word, names) + "; the verbs are " + join(names, ", "));
+    }
+    return run_verb(*verb, argc, argv);
+  } catch (const Error& e) {
+    complain(e.what());
+    switch (e.kind()) {
+      case ErrorKind::interrupted: return 128 + (signal_received != 0 ? signal_received : SIGINT);
+      case ErrorKind::internal: return 1;
+      case ErrorKind::invalid_argument:
+      case ErrorKind::file: break;
+    }
+    return 2;
+  } catch (const std::bad_alloc&) {
+    return complain("not enough memory; use fewer features or a smaller --memory");
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "mercer: internal error: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,47 @@
+#include "arguments.hpp"
+
+namespace mercer::cli {
+
+const std::vector<OptionSpec>& option_table() {
+  static const std::vector<OptionSpec> table = {
+      {"--target", "COLUMNS", "", "what to learn: names, 0-based numbers, ranges 3-7, last:8 (svmlight: the label)"},
+      {"--inputs", "COLUMNS", "", "what to learn from; default: every column that is neither target nor weight"},
+      {"--weights", "COLUMN", "", "row weights, not negative; weight 2 is the same as giving the row twice"},
+      {"--kernel", "K", "gaussian(median)",
+       "gaussian, matern, laplacian, cauchy, rational_quadratic, spectral_mixture, linear, polynomial, their sums and products; "
+       "decomposable(k, A), curl_free(k), divergence_free(k), helmholtz(k, share). See docs/kernels.md"},
+      {"--map", "MAP", "fourier:1000", "fourier:D[,mc|orthogonal|qmc] (D random frequencies) or exact"},
+      {"--penalty", "auto|VALUE", "auto", "the ridge weight; auto: least leave-one-out error"},
+      {"--solver", "NAME", "auto", "auto, eigen, cholesky, cg (matrix-free), sgd (averaged, for streams)"},
+      {"--precision", "P", "float64", "float64, or float32 for twice the speed at about 1e-5 relative accuracy"},
+      {"--uncertainty", "U", "auto", "what to keep for predict --std: full (exact), samples, none; auto: full up to 4096 unknowns"},
+      {"--tolerance", "T", "1e-10", "cg stops at this relative residual"},
+      {"--passes", "N", "20", "sgd: passes over the rows"},
+      {"--no-standardize", "", "", "use inputs and targets as they are"},
+      {"--no-intercept", "", "", "no constant term"},
+      {"--missing", "HOW", "error", "empty, ?, NA or NaN cells: error, mean (of the training column) or drop (the row)"},
+      {"--one-hot", "", "", "turn text columns into 0/1 inputs, one per category"},
+      {"--classify", "", "", "the target is a class label even if it is a number"},
+      {"--format", "F", "", "csv, tsv, arff, svmlight, npy, idx, hdf5; default: by name and content"},
+      {"--header", "H", "auto", "does a CSV begin with column names: auto, yes, no"},
+      {"--holdout", "FRACTION", "", "keep this share of the rows out of the fit and score the model on them"},
+      {"--split", "HOW", "random", "what --holdout keeps out: random rows (by --seed), or the last rows in time: time"},
+      {"--like", "FILE", "", "use the recipe (columns, scaling, kernel, map, seed) of this model or statistics file"},
+      {"--std", "", "", "also write the standard deviation of a new observation, <target>_std"},
+      {"--latent", "", "", "with --std: of the function alone, without the noise of an observation"},
+      {"--error", "E", "0.1", "plan: kernel error to reach, relative to the norm of K(x, x)"},
+      {"--confidence", "P", "0.95", "plan: with at least this probability"},
+      {"--system", "", "", "info: the machine and the linear algebra underneath"},
+      {"--quick", "", "", "reproduce: a slice of a minute or so instead of the full experiment"},
+      {"--data", "FOLDER", "", "where the real data sets are; default: $MERCER_DATA, else ../shared/data"},
+      {"--output", "FILE", "", "where to write the result (-o for short)"},
+      {"--seed", "N", "0", "random draws are a pure function of this"},
+      {"--threads", "N", "0", "threads to use; 0: one per core. Results do not depend on it"},
+      {"--memory", "BYTES", "4GB", "budget for working memory, e.g. 500MB"},
+      {"--json", "", "", "one JSON object on standard output"},
+      {"--quiet", "", "", "say nothing but errors"},
+  };
+  return table;
+}
+
+}  // namespace mercer::cli

@@ -1,0 +1,81 @@
+#include "arguments.hpp"
+#include "common.hpp"
+
+namespace mercer::cli {
+namespace {
+
+constexpr std::size_t many = 100000;
+
+std::vector<std::string> operator+(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+const std::vector<std::string> common = {"seed", "threads", "memory", "json", "quiet"};
+const std::vector<std::string> reading = {"missing", "format", "header"};
+const std::vector<std::string> columns = {"target", "inputs", "weights", "one-hot", "classify"};
+const std::vector<std::string> fitting = {"kernel",      "map",       "penalty", "solver",         "precision",
+                                          "uncertainty", "tolerance", "passes",  "no-standardize", "no-intercept"};
+
+}  // namespace
+
+const std::vector<Verb>& verbs() {
+  static const std::vector<Verb> table = {
+      {"fit", "learn a function from a table and save it", "DATA...", 1, many,
+       "Reads one table (or several of the same columns), scales it, draws random features of the kernel, solves the\n"
+       "ridge problem and writes a model file. Text targets are classes. Length scales are in units of the scaled inputs.\n\n"
+       "  mercer fit train.csv --target y -o model.mercer\n"
+       "  mercer fit wind.csv --target u,v --kernel 'helmholtz(gaussian(median), 0.5)' --map fourier:1000 -o wind.mercer\n"
+       "  mercer fit flow.arff --target last:8 --kernel 'decomposable(gaussian(median), covariance)' --missing mean -o flow.mercer\n"
+       "  mercer fit train.csv --target y --holdout 0.2 --split time\n\n"
+       "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, solver, precision, penalty,\n"
+       "penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows, degrees_of_freedom, iterations, residual, status,\n"
+       "notes, seconds{total, read, accumulate, solve}, peak_memory_bytes, rows_dropped, cells_filled, model, holdout{...}.",
+       columns + fitting + reading + std::vector<std::string>{"holdout", "split", "like", "output"} + common, run_fit},
+      {"predict", "apply a model to new rows", "MODEL DATA...", 2, many,
+       "Writes a CSV with one column per target, and <target>_std with --std (for classes: the label and one score per class).\n"
+       "Columns are matched by name where the file has names, else by position; targets need not be there. With --missing drop\n"
+       "rows with missing inputs get empty predictions.\n\n"
+       "  mercer predict wind.mercer grid.csv --std -o pred.csv\n"
+       "  mercer predict model.mercer new.csv | head\n\n"
+       "--json prints: n, outputs, columns, predictions, seconds{total}, peak_memory_bytes.",
+       std::vector<std::string>{"std", "latent", "output"} + reading + common, run_predict},
+      {"score", "compare a model with rows whose targets are known", "MODEL DATA...", 2, many,
+       "  mercer score wind.mercer test.csv\n\n"
+       "--json prints: n, targets, rmse, mae, rrmse (per output; relative to the training mean as prediction), arrmse (their\n"
+       "mean), r2; for classes: accuracy, error_percent, classes, confusion (rows: truth); seconds{total}.",
+       reading + common, run_score},
+      {"gram", "write the exact or approximated Gram matrix of a kernel", "X [Z]", 1, 2,
+       "Raw inputs, no scaling. Operator-valued kernels give (n p) x (m p) values, entry (i p + a, j p + b) = K(x_i, z_j)_ab.\n\n"
+       "  mercer gram X.csv --kernel 'curl_free(gaussian(0.5))' -o K.npy\n"
+       "  mercer gram X.csv Z.csv --kernel 'matern(1, nu=2.5)' --map fourier:500 -o K.npy\n\n"
+       "--json prints: rows, cols, kernel, map, gram.",
+       std::vector<std::string>{"kernel", "map", "inputs", "output"} + reading + common, run_gram},
+      {"info", "what is inside a model, or under the program", "[MODEL]", 0, 1,
+       "  mercer info wind.mercer\n  mercer info --system\n\n"
+       "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty; with --system:\n"
+       "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
+       std::vector<std::string>{"system"} + common, run_info},
+      {"accumulate", "sum up a shard of the rows, to be merged and solved later", "DATA...", 1, many,
+       "Statistics of a shard are all that ridge needs of its rows. Every shard after the first takes the recipe of the first:\n\n"
+       "  mercer accumulate part1.csv --target y -o 1.stats\n"
+       "  mercer accumulate part2.csv --like 1.stats -o 2.stats       # on any machine, in any order\n"
+       "  mercer merge 1.stats 2.stats -o all.stats\n"
+       "  mercer solve all.stats -o model.mercer\n\n"
+       "--json prints: n, features, statistics.",
+       columns + std::vector<std::string>{"kernel", "map", "precision", "no-standardize", "no-intercept"} + reading +
+           std::vector<std::string>{"like", "output"} + common,
+       run_accumulate},
+      {"merge", "add up statistics of several shards", "STATS...", 1, many,
+       "Order does not matter; a shard that is in twice is refused.\n\n  mercer merge 1.stats 2.stats -o all.stats\n\n"
+       "--json prints: n, files, statistics.",
+       std::vector<std::string>{"output"} + common, run_merge},
+      {"solve", "turn statistics into a model", "STATS", 1, 1,
+       "Without rows there is no leave-one-out: --penalty auto takes the least generalised cross-validation error.\n\n"
+       "  mercer solve all.stats --penalty 1e-6 -o model.mercer\n\n--json prints the summary of fit.",
+       std::vector<std::string>{"penalty", "solver", "uncertainty", "output"} + common, run_solve},
+  };
+  return table;
+}
+
+}  // namespace mercer::cli

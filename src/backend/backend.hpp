@@ -1,0 +1,66 @@
+#pragma once
+#include <mercer/view.hpp>
+
+#include <string>
+#include <vector>
+
+#include "base/matrix.hpp"
+
+/// The primitives that everything numerical is made of. All matrices are row-major; Real is float or double.
+/// Work is cut into tiles that depend on the sizes alone and each tile is computed by one thread, so results are bit-equal for
+/// any number of threads.
+namespace mercer {
+
+/// C = alpha · op(A) op(B) + beta · C.  2·m·n·k flops.
+template <class Real>
+void gemm(bool transpose_a, bool transpose_b, Real alpha, MatrixView<const Real> a, MatrixView<const Real> b, Real beta,
+          MatrixView<Real> c);
+
+/// Lower triangle of G (double) += FᵀF for a block of rows F (n × m): products in Real, sums over blocks in double.
+/// n·m² flops; the upper triangle of G is not touched.
+template <class Real>
+void accumulate_gram(MatrixView<const Real> f, MutMatrix g);
+
+/// cosine[i] = scale·cos(phase[i]), sine[i] = scale·sin(phase[i]); absolute error below 2 ulp of scale for |phase| ≤ 8192
+/// (float) or 10⁶ (double), libm beyond that.
+template <class Real>
+void cos_sin(const Real* phase, Index count, Real scale, Real* cosine, Real* sine);
+
+/// Copies the lower triangle onto the upper.
+void mirror_lower(MutMatrix a);
+
+/// Lower Cholesky factor in place (upper triangle untouched): A = LLᵀ. Returns -1, or the first pivot that is not positive.
+Index cholesky(MutMatrix a);
+/// B := L⁻¹B, or L⁻ᵀB.
+void solve_lower(ConstMatrix l, MutMatrix b);
+void solve_lower_transposed(ConstMatrix l, MutMatrix b);
+/// B := (LLᵀ)⁻¹B.
+void cholesky_solve(ConstMatrix l, MutMatrix b);
+
+/// Eigenvalues ascending, eigenvectors as rows of `vectors`: A = Σ values[k]·vectors(k,·)ᵀvectors(k,·). Reads the lower triangle.
+struct Eigen {
+  std::vector<double> values;
+  Matrix<double> vectors;
+};
+Eigen eigh(ConstMatrix a);
+
+/// Which instruction set cos_sin uses. `automatic` is the best the CPU has; environment variable MERCER_SIMD overrides it.
+enum class Simd { automatic, portable, avx2, avx512 };
+/// Forces a path for tests; throws Error when this CPU lacks it.
+void force_simd(Simd level);
+Simd active_simd();
+bool simd_supported(Simd level);
+const char* to_string(Simd level);
+
+/// What runs underneath, for `mercer info --system`.
+struct BackendInfo {
+  std::string cpu;           ///< model name
+  std::string blas_library;  ///< path that was loaded
+  std::string blas_config;   ///< OpenBLAS' own words
+  std::string blas_kernels;  ///< e.g. "SkylakeX"
+  std::string simd;          ///< path of cos_sin
+  std::string warning;       ///< not empty when the BLAS runs on kernels far below what this CPU can do
+};
+BackendInfo backend_info();
+
+}  // namespace mercer

@@ -1,0 +1,104 @@
+#include "backend/cpu/blas.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "backend/cpu/cpu.hpp"
+#include "base/fail.hpp"
+#include "base/text.hpp"
+
+namespace mercer {
+namespace {
+
+/// Sets an environment variable for the time of loading, unless the user has set it.
+class ScopedEnvironment {
+ public:
+  ScopedEnvironment(const char* name, const std::string& value) : name_(name), ours_(std::getenv(name) == nullptr) {
+    if (ours_ && !value.empty()) setenv(name, value.c_str(), 1);
+  }
+  ~ScopedEnvironment() {
+    if (ours_) unsetenv(name_);
+  }
+  ScopedEnvironment(const ScopedEnvironment&) = delete;
+  ScopedEnvironment& operator=(const ScopedEnvironment&) = delete;
+
+ private:
+  const char* name_;
+  bool ours_;
+};
+
+/// The OpenBLAS kernels that fit this CPU whatever its model number; "" lets OpenBLAS decide.
+std::string fitting_kernels() {
+  const CpuFeatures cpu = cpu_features();
+  if (cpu.avx512) return "SkylakeX";
+  if (cpu.avx2_fma) return "Haswell";
+  return "";
+}
+
+bool is_fallback(const std::string& kernels) {
+  for (const char* old : {"Prescott", "Core2", "Katmai", "Coppermine", "Northwood", "Banias", "Athlon", "Opteron", "Nehalem"}) {
+    if (kernels.find(old) == 0) return true;
+  }
+  return false;
+}
+
+void* open_library(std::string& loaded) {
+  std::vector<std::string> candidates;
+  if (const char* chosen = std::getenv("MERCER_BLAS")) {
+    candidates = {chosen};
+  } else {
+    candidates = {"/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
+                  "/usr/lib/aarch64-linux-gnu/openblas-pthread/libopenblas.so.0", "libopenblas.so.0", "libopenblas.so"};
+  }
+  for (const auto& name : candidates) {
+    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      loaded = name;
+      return handle;
+    }
+  }
+  fail_internal("no BLAS found (tried " + join(candidates, ", ") +
+                "); install Debian's libopenblas0-pthread or point MERCER_BLAS at a libopenblas.so");
+}
+
+template <class Function>
+void bind(void* handle, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(handle, name));  // dlsym's contract
+  if (function == nullptr) fail_internal(std::string("the BLAS library lacks ") + name);
+}
+
+Blas load() {
+  Blas b;
+  void* handle = nullptr;
+  {
+    const ScopedEnvironment core("OPENBLAS_CORETYPE", fitting_kernels());
+    const ScopedEnvironment single("OPENBLAS_NUM_THREADS", "1");
+    handle = open_library(b.library);
+  }
+  bind(handle, "sgemm_", b.sgemm);
+  bind(handle, "dgemm_", b.dgemm);
+  bind(handle, "ssyrk_", b.ssyrk);
+  bind(handle, "dsyrk_", b.dsyrk);
+  bind(handle, "dtrsm_", b.dtrsm);
+  bind(handle, "dpotrf_", b.dpotrf);
+  bind(handle, "dsyevd_", b.dsyevd);
+  if (auto set_threads = reinterpret_cast<void (*)(int)>(dlsym(handle, "openblas_set_num_threads"))) set_threads(1);
+  if (auto corename = reinterpret_cast<char* (*)()>(dlsym(handle, "openblas_get_corename"))) b.kernels = corename();
+  if (auto config = reinterpret_cast<char* (*)()>(dlsym(handle, "openblas_get_config"))) b.config = config();
+  if (is_fallback(b.kernels) && cpu_features().avx2_fma) {
+    b.warning = "OpenBLAS runs on its '" + b.kernels +
+                "' kernels, several times slower than this CPU can; set OPENBLAS_CORETYPE=" + fitting_kernels() +
+                " before the program that loads it starts";
+  }
+  return b;
+}
+
+}  // namespace
+
+const Blas& blas() {
+  static const Blas instance = load();
+  return instance;
+}
+
+}  // namespace mercer

@@ -1,0 +1,17 @@
+#pragma once
+#include <cstddef>
+
+/// One algorithm, compiled three times with different instruction sets (cos_sin_kernel.inc). `count` phases, all within the
+/// range of the reduction.
+namespace mercer::simd_portable {
+void cos_sin(const float* phase, std::ptrdiff_t count, float scale, float* cosine, float* sine);
+void cos_sin(const double* phase, std::ptrdiff_t count, double scale, double* cosine, double* sine);
+}  // namespace mercer::simd_portable
+namespace mercer::simd_avx2 {
+void cos_sin(const float* phase, std::ptrdiff_t count, float scale, float* cosine, float* sine);
+void cos_sin(const double* phase, std::ptrdiff_t count, double scale, double* cosine, double* sine);
+}  // namespace mercer::simd_avx2
+namespace mercer::simd_avx512 {
+void cos_sin(const float* phase, std::ptrdiff_t count, float scale, float* cosine, float* sine);
+void cos_sin(const double* phase, std::ptrdiff_t count, double scale, double* cosine, double* sine);
+}  // namespace mercer::simd_avx512

@@ -1,0 +1,5 @@
+#include "backend/cpu/cos_sin.hpp"
+
+namespace mercer::simd_avx2 {
+#include "backend/cpu/cos_sin_kernel.inc"
+}  // namespace mercer::simd_avx2

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "backend/cpu/blas.hpp"
+#include "base/checked.hpp"
+#include "base/fail.hpp"
+#include "base/parallel.hpp"
+#include "base/progress.hpp"
+
+namespace mercer {
+namespace {
+
+constexpr Index block = 256;
+
+/// A row-major lower factor L is, read column-major, the upper factor U = Lᵀ with A = UᵀU.
+Index factor_diagonal(MutMatrix a) {
+  const int n = checked_int(a.rows, "a matrix dimension");
+  const int lda = checked_int(a.stride, "a stride");
+  int info = 0;
+  blas().dpotrf("U", &n, a.data, &lda, &info);
+  return info > 0 ? info - 1 : -1;
+}
+
+/// X := X L⁻ᵀ for the rows X under a diagonal block.
+void solve_panel(ConstMatrix l, MutMatrix x) {
+  const int m = checked_int(l.rows, "a matrix dimension");
+  const int n = checked_int(x.rows, "a matrix dimension");
+  const int lda = checked_int(l.stride, "a stride");
+  const int ldb = checked_int(x.stride, "a stride");
+  const double one = 1;
+  blas().dtrsm("L", "U", "T", "N", &m, &n, &one, l.data, &lda, x.data, &ldb);
+}
+
+/// B := L⁻¹B or L⁻ᵀB on a strip of columns. Column-major, B is Bᵀ: solve from the right with U = Lᵀ.
+void solve_strip(ConstMatrix l, MutMatrix b, bool transposed) {
+  const int m = checked_int(b.cols, "a matrix dimension");
+  const int n = checked_int(l.rows, "a matrix dimension");
+  const int lda = checked_int(l.stride, "a stride");
+  const int ldb = checked_int(b.stride, "a stride");
+  const double one = 1;
+  blas().dtrsm("R", "U", transposed ? "T" : "N", "N", &m, &n, &one, l.data, &lda, b.data, &ldb);
+}
+
+void solve_triangular(ConstMatrix l, MutMatrix b, bool transposed) {
+  constexpr Index strip = 64;
+  if (l.rows == 0 || b.cols == 0) return;
+  parallel_for((b.cols + strip - 1) / strip, [&](Index task) {
+    const Index first = task * strip;
+    solve_strip(l, b.col_range(first, std::min(strip, b.cols - first)), transposed);
+  });
+}
+
+}  // namespace
+
+Index cholesky(MutMatrix a) {
+  const Index n = a.rows;
+  for (Index k = 0; k < n; k += block) {
+    check_stop();
+    const Index width = std::min(block, n - k);
+    const MutMatrix diagonal = a.row_range(k, width).col_range(k, width);
+    if (const Index failed = factor_diagonal(diagonal); failed >= 0) return k + failed;
+    const Index below = k + width;
+    if (below >= n) break;
+    const Index panels = (n - below + block - 1) / block;
+    const auto panel = [&](Index i) {
+      const Index first = below + i * block;
+      return a.row_range(first, std::min(block, n - first)).col_range(k, width);
+    };
+    parallel_for(panels, [&](Index i) { solve_panel(diagonal, panel(i)); });
+    parallel_for(panels * (panels + 1) / 2, [&](Index task) {
+      Index i = 0;
+      while ((i + 1) * (i + 2) / 2 <= task) ++i;
+      const Index j = task - i * (i + 1) / 2;
+      const MutMatrix pi = panel(i);
+      const MutMatrix pj = panel(j);
+      const MutMatrix target = a.row_range(below + i * block, pi.rows).col_range(below + j * block, pj.rows);
+      if (i != j) {
+        gemm<double>(false, true, -1.0, pi, pj, 1.0, target);
+        return;
+      }
+      const int size = checked_int(pi.rows, "a matrix dimension");
+      const int depth = checked_int(width, "a matrix dimension");
+      const int lda = checked_int(pi.stride, "a stride");
+      const int ldc = checked_int(target.stride, "a stride");
+      const double minus = -1;
+      const double one = 1;
+      blas().dsyrk("U", "T", &size, &depth, &minus, pi.data, &lda, &one, target.data, &ldc);
+    });
+  }
+  return -1;
+}
+
+void solve_lower(ConstMatrix l, MutMatrix b) { solve_triangular(l, b, false); }
+void solve_lower_transposed(ConstMatrix l, MutMatrix b) { solve_triangular(l, b, true); }
+
+void cholesky_solve(ConstMatrix l, MutMatrix b) {
+  solve_lower(l, b);
+  solve_lower_transposed(l, b);
+}
+
+Eigen eigh(ConstMatrix a) {
+  constexpr Index largest = 32766;  // 2n² + 6n + 1 doubles of workspace, counted in 32-bit integers
+  if (a.rows > largest) fail_argument("an eigendecomposition of size " + std::to_string(a.rows) + " is beyond LAPACK's reach");
+  Eigen result;
+  result.values.resize(static_cast<std::size_t>(a.rows));
+  result.vectors = Matrix<double>(a);
+  if (a.rows == 0) return result;
+  const int n = static_cast<int>(a.rows);
+  const int query = -1;
+  int info = 0;
+  double work_size = 0;
+  int iwork_size = 0;
+  // Row-major lower is column-major upper; the columns LAPACK returns are our rows.
+  blas().dsyevd("V", "U", &n, result.vectors.data(), &n, result.values.data(), &work_size, &query, &iwork_size, &query, &info);
+  const int lwork = static_cast<int>(work_size);
+  std::vector<double> work(static_cast<std::size_t>(lwork));
+  std::vector<int> iwork(static_cast<std::size_t>(iwork_size));
+  blas().dsyevd("V", "U", &n, result.vectors.data(), &n, result.values.data(), work.data(), &lwork, iwork.data(), &iwork_size,
+                &info);
+  if (info != 0) fail_internal("the eigendecomposition did not converge (LAPACK dsyevd info " + std::to_string(info) + ")");
+  return result;
+}
+
+}  // namespace mercer

@@ -1,0 +1,10 @@
+target_link_libraries(mercer_backend PUBLIC ${CMAKE_DL_LIBS})
+# Instruction sets only on isolated files, chosen at run time (cos_sin_dispatch.cpp).
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(simd_options -O3 -fno-math-errno -fno-trapping-math)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/cos_sin_portable.cpp PROPERTIES COMPILE_OPTIONS "${simd_options}")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/cos_sin_avx2.cpp
+    PROPERTIES COMPILE_OPTIONS "${simd_options};-mavx2;-mfma")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/cos_sin_avx512.cpp
+    PROPERTIES COMPILE_OPTIONS "${simd_options};-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mfma;-mprefer-vector-width=512")
+endif()

@@ -1,0 +1,71 @@
+#pragma once
+#include <mercer/kernel.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/matrix.hpp"
+#include "kernel/spectral.hpp"
+#include "map/coupling.hpp"
+
+namespace mercer {
+
+/// The recipe of a Fourier map: with a resolved kernel it determines every feature.
+struct FourierRecipe {
+  Index frequencies = 1000;  ///< D, shared among the terms of the kernel by their weights
+  Sampling sampling = Sampling::automatic;
+  std::uint64_t seed = 0;
+};
+
+/// Operator-valued random Fourier features (paper 1): scalar columns φ(x), for each part of the kernel
+///     √(weight/D_part) · e_r(x) · [cos⟨ω_1,x⟩ … cos⟨ω_D,x⟩, sin⟨ω_1,x⟩ … sin⟨ω_D,x⟩],
+/// or √weight · e_r(x) for a part without frequencies (linear, polynomial), and a Coupling to the outputs.
+/// K~(x, z) = Φ(x)ᵀΦ(z) has expectation K(x, z).
+class FourierMap {
+ public:
+  FourierMap(const OperatorKernel& resolved, Index inputs, Index outputs, const FourierRecipe& recipe);
+
+  Index inputs() const { return inputs_; }
+  Index outputs() const { return coupling_.outputs(); }
+  /// Number of scalar feature columns.
+  Index columns() const { return coupling_.columns(); }
+  const Coupling& coupling() const { return coupling_; }
+  const Matrix<double>& frequencies() const { return frequencies_; }
+  /// The samplings in force, one word for people: "orthogonal", "monte_carlo", "quasi", or "mixed".
+  std::string sampling_name() const;
+
+  /// phi (rows × columns) = φ of each row of x. Rows are spread over the pool. 2·rows·D·d flops and rows·D cos/sin pairs.
+  template <class Real>
+  void features(MatrixView<const Real> x, MatrixView<Real> phi) const;
+
+  /// XXH3-64 of the frequencies: a model that regenerates them checks that they are the same.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct Group {
+    Index first_column = 0;
+    Index first_frequency = 0;
+    Index frequencies = 0;  ///< 0: explicit features only
+    double scale = 1;
+    std::vector<Monomial> monomials;
+    bool plain = true;  ///< the one monomial is 1
+  };
+  template <class Real>
+  void chunk(MatrixView<const Real> x, MatrixView<Real> phi) const;
+  template <class Real>
+  const Matrix<Real>& omega() const;
+
+  Index inputs_;
+  Coupling coupling_;
+  std::vector<Group> groups_;
+  std::vector<Sampling> samplings_;
+  Matrix<double> frequencies_;
+  Matrix<float> frequencies_single_;
+};
+
+/// What each part of a sum gets of `total`: proportional to the weights by largest remainders, at least one each.
+std::vector<Index> apportion(Index total, const std::vector<double>& weights);
+
+const char* to_string(Sampling sampling);
+
+}  // namespace mercer

@@ -1,0 +1,343 @@
+#include "model/fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/fail.hpp"
+#include "base/parallel.hpp"
+#include "base/progress.hpp"
+#include "base/resources.hpp"
+#include "base/text.hpp"
+#include "model/simplex.hpp"
+#include "model/state.hpp"
+#include "solve/conjugate_gradient.hpp"
+#include "solve/leave_one_out.hpp"
+#include "solve/stochastic.hpp"
+
+namespace mercer {
+namespace {
+
+/// Above this an eigendecomposition costs more than a Cholesky factorisation for each of a dozen penalties.
+constexpr Index eigen_limit = 1600;
+/// Above this the factorisation itself takes minutes and gigabytes.
+constexpr Index direct_limit = 12000;
+
+Index system_size(const Coupling& coupling) { return coupling.is_constant() ? coupling.columns() : coupling.parameters(); }
+
+Matrix<double> codes_of(const Recipe& recipe) {
+  return recipe.classes.empty() ? Matrix<double>() : simplex_codes(static_cast<Index>(recipe.classes.size()));
+}
+
+std::shared_ptr<Model::State> start_state(const Recipe& recipe) {
+  auto state = std::make_shared<Model::State>();
+  state->recipe = recipe;
+  state->codes = codes_of(recipe);
+  FitSummary& summary = state->summary;
+  summary.inputs = recipe.inputs();
+  summary.outputs = recipe.outputs();
+  summary.kernel = to_string(recipe.kernel);
+  summary.map = recipe.map_text();
+  summary.precision = recipe.precision == Precision::single_ ? "float32" : "float64";
+  return state;
+}
+
+void record_path(const PenaltyPath& path, FitSummary& summary) {
+  summary.penalty_chosen = true;
+  const PenaltyScore& best = path.scores[path.best];
+  summary.leave_one_out_rmse = std::sqrt(best.mean_square / static_cast<double>(best.per_output.size()));
+  summary.leave_one_out_rows = path.rows;
+  for (const PenaltyScore& score : path.scores) summary.penalty_path.emplace_back(score.penalty, score.mean_square);
+  if (!path.all_rows) {
+    summary.notes.push_back("the penalty was chosen by leave-one-out on " + human_count(static_cast<double>(path.rows)) +
+                            " rows drawn at random");
+  }
+  if (path.best == 0 || path.best + 1 == path.scores.size()) {
+    summary.notes.push_back("the best penalty is at the end of the range that was tried (" + shortest(best.penalty) +
+                            "): the length scale may be far from right");
+  }
+}
+
+void take(RidgeSolution&& solution, Model::State& state) {
+  FitSummary& summary = state.summary;
+  summary.solver = solution.solver;
+  summary.iterations = solution.iterations;
+  summary.residual = solution.residual;
+  summary.degrees_of_freedom = solution.degrees_of_freedom;
+  if (!solution.note.empty()) {
+    summary.notes.push_back(solution.note);
+    summary.status = solution.iterations > 0 ? "approximate" : "recovered";
+  }
+  state.weights = std::move(solution.weights);
+  state.intercept = std::move(solution.intercept);
+  state.noise = std::move(solution.noise);
+  state.posterior = std::move(solution.posterior);
+}
+
+/// λ from a smaller map of the same kernel, for solvers that never see a Gram matrix.
+double pilot_penalty(RowSource& rows, const Recipe& recipe, const FitOptions& options, FitSummary& summary) {
+  Recipe pilot = recipe;
+  const Index field_factor = is_vector_field(recipe.kernel) ? recipe.inputs() : 1;
+  pilot.fourier.frequencies = std::min<Index>(recipe.fourier.frequencies, std::max<Index>(100, 600 / field_factor));
+  const FourierMap map(pilot.kernel, pilot.inputs(), pilot.outputs(), pilot.fourier);
+  const RidgeStatistics statistics = accumulate(map, rows, Precision::double_, options.progress);
+  const NormalSystem system = normal_system(statistics, map.coupling(), recipe.intercept);
+  const LeaveOneOutRows kept = leave_one_out_rows(map, rows, system, options.seed, options.progress);
+  const PenaltyPath path = leave_one_out(EigenSystem(system), kept, penalty_grid(system, 2));
+  record_path(path, summary);
+  summary.notes.push_back("the penalty was chosen with a pilot of " + std::to_string(pilot.fourier.frequencies) + " frequencies");
+  return path.scores[path.best].penalty;
+}
+
+/// Coarse decades first, then the neighbourhood of the best in steps of about 2.
+PenaltyPath search_penalty(const NormalSystem& system, const LeaveOneOutRows& kept, Progress* progress) {
+  PenaltyPath path = leave_one_out(system, kept, penalty_grid(system, 10), progress);
+  if (path.scores.empty()) fail_internal("no penalty gave a solvable system");
+  const double best = path.scores[path.best].penalty;
+  PenaltyPath fine = leave_one_out(system, kept, {best * 0.2, best * 0.5, best * 2, best * 5}, progress);
+  std::ranges::copy(fine.scores, std::back_inserter(path.scores));
+  std::ranges::sort(path.scores, {}, &PenaltyScore::penalty);
+  path.best = static_cast<std::size_t>(std::ranges::min_element(path.scores, {}, &PenaltyScore::mean_square) - path.scores.begin());
+  return path;
+}
+
+void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver, Model::State& state) {
+  FitSummary& summary = state.summary;
+  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+  Stopwatch watch;
+  NormalSystem system = [&] {
+    const RidgeStatistics statistics = accumulate(*state.map, rows, recipe.precision, options.progress);
+    summary.rows = statistics.rows;
+    return normal_system(statistics, state.map->coupling(), recipe.intercept);
+  }();
+  summary.weight = system.weight;
+  summary.seconds["accumulate"] = watch.seconds();
+  watch = {};
+  std::optional<LeaveOneOutRows> kept;
+  if (!options.penalty) kept = leave_one_out_rows(*state.map, rows, system, options.seed, options.progress);
+  report(options.progress, "solving", 0);
+  if (solver == "eigen") {
+    const EigenSystem eigen(system);
+    if (kept) {
+      const PenaltyPath path = leave_one_out(eigen, *kept, penalty_grid(system, 2));
+      record_path(path, summary);
+      summary.penalty = path.scores[path.best].penalty;
+    }
+    take(eigen.solve(summary.penalty, keep), state);
+  } else {
+    if (kept) {
+      const PenaltyPath path = search_penalty(system, *kept, options.progress);
+      record_path(path, summary);
+      summary.penalty = path.scores[path.best].penalty;
+      kept.reset();
+    }
+    take(solve_cholesky(system, summary.penalty, keep), state);
+  }
+  summary.seconds["solve"] = watch.seconds();
+}
+
+void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
+                   Model::State& state) {
+  FitSummary& summary = state.summary;
+  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+  Stopwatch watch;
+  if (!options.penalty) summary.penalty = pilot_penalty(rows, recipe, options, summary);
+  summary.seconds["penalty"] = watch.seconds();
+  watch = {};
+  if (solver == "cg") {
+    IterativeOptions cg;
+    cg.penalty = summary.penalty;
+    cg.intercept = recipe.intercept;
+    cg.keep = keep;
+    cg.memory_bytes = options.memory_bytes;
+    cg.tolerance = options.tolerance;
+    if (cg.penalty <= 0) fail_argument("the cg solver needs a penalty above 0");
+    take(solve_conjugate_gradient(*state.map, rows, recipe.precision, cg, options.progress), state);
+  } else {
+    StochasticOptions sgd;
+    sgd.penalty = summary.penalty;
+    sgd.intercept = recipe.intercept;
+    sgd.keep = keep;
+    sgd.passes = options.passes;
+    sgd.seed = options.seed;
+    take(solve_stochastic(*state.map, rows, recipe.precision, sgd, options.progress), state);
+  }
+  summary.seconds["solve"] = watch.seconds();
+}
+
+void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
+  FitSummary& summary = state.summary;
+  const Index n = rows.row_count();
+  const Index p = recipe.outputs();
+  const Index size = is_decomposable(recipe.kernel) ? n : checked_product(n, p);
+  const double bytes = 3.0 * 8.0 * static_cast<double>(size) * static_cast<double>(size);
+  if (bytes > static_cast<double>(options.memory_bytes)) {
+    fail_argument("an exact model of " + human_count(static_cast<double>(n)) + " rows needs " + human_bytes(bytes) +
+                  ", more than the budget of " + human_bytes(static_cast<double>(options.memory_bytes)) +
+                  "; use --map fourier:2000, or raise --memory");
+  }
+  ExactProblem problem;
+  problem.kernel = recipe.kernel;
+  problem.intercept = recipe.intercept;
+  Matrix<double> inputs(n, recipe.inputs());
+  Matrix<double> targets(n, p);
+  RowBlock block;
+  rows.rewind();
+  Index kept = 0;
+  while (rows.next(4096, block)) {
+    for (Index i = 0; i < block.rows(); ++i) {
+      const double w = block.weights.empty() ? 1.0 : block.weights[static_cast<std::size_t>(i)];
+      if (w == 0) continue;
+      std::ranges::copy(block.inputs.row(i), inputs.row(kept).begin());
+      std::ranges::copy(block.targets.row(i), targets.row(kept).begin());
+      problem.weights.push_back(w);
+      summary.weight += w;
+      ++kept;
+    }
+  }
+  problem.inputs = Matrix<double>(ConstMatrix(inputs.data(), kept, recipe.inputs()));
+  problem.targets = Matrix<double>(ConstMatrix(targets.data(), kept, p));
+  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+  PenaltyPath path;
+  Stopwatch watch;
+  state.exact = solve_exact(problem, options.penalty, keep, &path, options.progress);
+  summary.seconds["solve"] = watch.seconds();
+  if (!options.penalty) record_path(path, summary);
+  if (!state.exact.note.empty()) {
+    summary.notes.push_back(state.exact.note);
+    summary.status = "recovered";
+  }
+  summary.rows = n;
+  summary.penalty = state.exact.penalty;
+  summary.solver = "exact";
+  summary.features = kept;
+  summary.parameters = kept * p;
+  summary.degrees_of_freedom = state.exact.degrees_of_freedom;
+  state.noise = state.exact.noise;
+  state.problem = std::move(problem);
+}
+
+void check_options(const FitOptions& options, bool exact) {
+  const std::vector<std::string> solvers = {"auto", "eigen", "cholesky", "cg", "sgd"};
+  if (std::ranges::find(solvers, options.solver) == solvers.end()) {
+    fail_argument("unknown solver " + mercer::quoted(options.solver) + did_you_mean(options.solver, solvers) +
+                  "; it is one of auto, eigen, cholesky, cg, sgd");
+  }
+  if (exact && options.solver != "auto") fail_argument("--solver " + options.solver + " goes with a Fourier map; --map exact has its own");
+  if (options.penalty && (!(*options.penalty >= 0) || !std::isfinite(*options.penalty))) {
+    fail_argument("the penalty must be a finite number not below 0, got " + shortest(*options.penalty));
+  }
+  if (!(options.tolerance > 0 && options.tolerance < 1)) fail_argument("the tolerance must lie between 0 and 1, got " + shortest(options.tolerance));
+  if (options.passes < 1) fail_argument("sgd needs at least one pass, got " + std::to_string(options.passes));
+}
+
+Model finish_model(std::shared_ptr<Model::State> state, const Stopwatch& total) {
+  if (state->map) {
+    state->summary.features = state->map->columns();
+    state->summary.parameters = state->map->coupling().parameters();
+    state->summary.sampling = state->map->sampling_name();
+  }
+  state->summary.seconds["total"] = total.seconds();
+  state->summary.peak_memory_bytes = peak_memory_bytes();
+  return Model(std::move(state));
+}
+
+}  // namespace
+
+double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool constant) {
+  const auto square = [](Index side) { return 8.0 * static_cast<double>(side) * static_cast<double>(side); };
+  // moments + centred Gram, then Gram + its factor (+ the full normal matrix and its factor).
+  const double accumulate = square(columns + 1 + outputs) + square(columns);
+  const double solve = 3 * square(columns) + (constant ? 0.0 : 2 * square(parameters));
+  return std::max(accumulate, solve) + 96e6;
+}
+
+SolverChoice choose_solver(const FourierMap& map, const FitOptions& options) {
+  if (options.solver != "auto") return {options.solver, "asked for"};
+  const Coupling& coupling = map.coupling();
+  const Index size = system_size(coupling);
+  const double bytes = fit_memory_bytes(coupling.columns(), coupling.parameters(), coupling.outputs(), coupling.is_constant());
+  if (size > direct_limit) return {"cg", std::to_string(size) + " unknowns are too many to factor"};
+  if (bytes > static_cast<double>(options.memory_bytes)) {
+    return {"cg", "the normal matrix needs " + human_bytes(bytes) + ", more than the memory budget"};
+  }
+  if (!options.penalty && size <= eigen_limit) return {"eigen", "one decomposition gives every penalty"};
+  return {"cholesky", "the normal matrix of " + std::to_string(size) + " unknowns fits"};
+}
+
+Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options) {
+  const Stopwatch total;
+  check_options(options, recipe.exact);
+  auto state = start_state(recipe);
+  state->summary.penalty = options.penalty.value_or(0);
+  ScaledRows rows(raw_rows, state->recipe.scaling, state->codes);
+  if (recipe.exact) {
+    fit_exact(rows, recipe, options, *state);
+    return finish_model(std::move(state), total);
+  }
+  state->map.emplace(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
+  const SolverChoice choice = choose_solver(*state->map, options);
+  state->summary.rows = raw_rows.row_count();
+  state->summary.weight = static_cast<double>(raw_rows.row_count());
+  if (choice.solver == "cg" || choice.solver == "sgd") {
+    fit_iterative(rows, recipe, options, choice.solver, *state);
+  } else {
+    fit_direct(rows, recipe, options, choice.solver, *state);
+  }
+  return finish_model(std::move(state), total);
+}
+
+RidgeStatistics accumulate_recipe(RowSource& raw_rows, const Recipe& recipe, Progress* progress) {
+  if (recipe.exact) fail_argument("an exact model has no statistics to accumulate; use --map fourier:D");
+  const Matrix<double> codes = codes_of(recipe);
+  ScaledRows rows(raw_rows, recipe.scaling, codes);
+  const FourierMap map(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
+  return accumulate(map, rows, recipe.precision, progress);
+}
+
+Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, const FitOptions& options) {
+  const Stopwatch total;
+  check_options(options, false);
+  auto state = start_state(recipe);
+  state->map.emplace(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
+  if (state->map->columns() != statistics.columns || recipe.outputs() != statistics.outputs) {
+    fail_argument("the statistics do not belong to this recipe: their shape is different");
+  }
+  const NormalSystem system = normal_system(statistics, state->map->coupling(), recipe.intercept);
+  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+  FitSummary& summary = state->summary;
+  summary.rows = statistics.rows;
+  summary.weight = system.weight;
+  if (options.penalty) {
+    summary.penalty = *options.penalty;
+    take(options.solver == "eigen" ? EigenSystem(system).solve(summary.penalty, keep)
+                                   : solve_cholesky(system, summary.penalty, keep),
+         *state);
+  } else {
+    const EigenSystem eigen(system);
+    double best = 0;
+    for (const double penalty : penalty_grid(system, 2)) {
+      // GCV = n RSS/(n - df)², summed over outputs (noise·(n - df) is RSS).
+      const RidgeSolution trial = eigen.solve(penalty, Uncertainty::none);
+      const double left = std::max(system.weight - trial.degrees_of_freedom, 1e-9 * system.weight);
+      double score = 0;
+      for (const double noise : trial.noise) score += noise * system.weight / left;
+      summary.penalty_path.emplace_back(penalty, score);
+      if (summary.penalty_path.size() == 1 || score <= best) {
+        best = score;
+        summary.penalty = penalty;
+      }
+    }
+    summary.notes.emplace_back("the penalty was chosen by generalised cross-validation, since statistics hold no rows to leave out");
+    take(eigen.solve(summary.penalty, keep), *state);
+  }
+  return finish_model(std::move(state), total);
+}
+
+Model fit(RowSource& rows, const FitOptions& options) {
+  const Stopwatch watch;
+  check_options(options, false);
+  const Recipe recipe = prepare(rows, options);
+  return fit_recipe(rows, recipe, options);
+}
+
+}  // namespace mercer

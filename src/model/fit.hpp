@@ -1,0 +1,30 @@
+#pragma once
+#include <mercer/model.hpp>
+
+#include "model/recipe.hpp"
+#include "solve/ridge.hpp"
+#include "solve/statistics.hpp"
+
+namespace mercer {
+
+/// fit() with everything that precedes the features already settled.
+Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options);
+
+/// The statistics of raw rows under a recipe, for shards.
+RidgeStatistics accumulate_recipe(RowSource& raw_rows, const Recipe& recipe, Progress* progress);
+
+/// A model from statistics alone. Without rows there is no leave-one-out: an automatic penalty is the one of least generalised
+/// cross-validation error.
+Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, const FitOptions& options);
+
+/// The solver that `auto` takes, with the reason in words.
+struct SolverChoice {
+  std::string solver;
+  std::string reason;
+};
+SolverChoice choose_solver(const FourierMap& map, const FitOptions& options);
+
+/// Working memory of a Fourier fit: statistics, their factorisation, one block of features.
+double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool constant);
+
+}  // namespace mercer

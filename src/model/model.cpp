@@ -1,0 +1,160 @@
+#include <mercer/model.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "backend/backend.hpp"
+#include "base/fail.hpp"
+#include "base/progress.hpp"
+#include "model/simplex.hpp"
+#include "model/state.hpp"
+
+namespace mercer {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// Rows handled at a time: features of a block stay in cache.
+constexpr Index block_rows = 512;
+
+/// Scaled inputs of a block; rows with NaN or infinity become 0 and are marked.
+std::vector<bool> scale_block(const Scaling& scaling, ConstMatrix x, Matrix<double>& scaled) {
+  std::vector<bool> bad(at(x.rows), false);
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index k = 0; k < x.cols; ++k) {
+      const double v = (x(i, k) - scaling.input_shift[at(k)]) / scaling.input_scale[at(k)];
+      if (!std::isfinite(v)) bad[at(i)] = true;
+      scaled(i, k) = v;
+    }
+    if (bad[at(i)]) std::ranges::fill(scaled.row(i), 0.0);
+  }
+  return bad;
+}
+
+template <class Real>
+void linear_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
+  Matrix<Real> narrow(x.rows, x.cols);
+  for (Index i = 0; i < x.rows; ++i) {
+    std::ranges::transform(x.row(i), narrow.row(i).begin(), [](double v) { return static_cast<Real>(v); });
+  }
+  Matrix<Real> phi(x.rows, state.map->columns());
+  state.map->features<Real>(narrow, phi);
+  Matrix<double> wide;
+  ConstMatrix features;
+  if constexpr (std::is_same_v<Real, double>) {
+    features = phi;
+  } else {
+    wide = Matrix<double>(phi.rows(), phi.cols());
+    std::ranges::transform(phi.values(), wide.values().begin(), [](Real v) { return static_cast<double>(v); });
+    features = wide;
+  }
+  gemm<double>(false, false, 1.0, features, state.weights, 0.0, mean);
+  for (Index i = 0; i < mean.rows; ++i) {
+    for (Index a = 0; a < mean.cols; ++a) mean(i, a) += state.intercept[at(a)];
+  }
+}
+
+/// f in scaled units.
+void scaled_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
+  if (state.problem) {
+    predict_exact(*state.problem, state.exact, x, mean);
+  } else if (state.recipe.precision == Precision::single_) {
+    linear_mean<float>(state, x, mean);
+  } else {
+    linear_mean<double>(state, x, mean);
+  }
+}
+
+void scaled_variance(const Model::State& state, ConstMatrix x, MutMatrix variance) {
+  if (state.problem) {
+    variance_exact(*state.problem, state.exact, x, variance);
+    return;
+  }
+  Matrix<double> phi(x.rows, state.map->columns());
+  state.map->features<double>(x, phi);
+  state.posterior.variance(state.map->coupling(), phi, variance);
+}
+
+void check_shapes(const Model& model, ConstMatrix x, MutMatrix mean) {
+  if (x.cols != model.inputs()) {
+    fail_argument("the model takes " + std::to_string(model.inputs()) + " inputs but the rows have " + std::to_string(x.cols));
+  }
+  if (mean.rows != x.rows || mean.cols != model.outputs()) fail_argument("the array for predictions has the wrong shape");
+}
+
+}  // namespace
+
+Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+Index Model::inputs() const { return state_->recipe.inputs(); }
+Index Model::outputs() const {
+  return state_->recipe.classes.empty() ? state_->recipe.outputs() : static_cast<Index>(state_->recipe.classes.size());
+}
+const std::vector<std::string>& Model::classes() const { return state_->recipe.classes; }
+const FitSummary& Model::summary() const { return state_->summary; }
+bool Model::has_uncertainty() const {
+  return state_->problem ? state_->exact.has_spread() : state_->posterior.kind != Posterior::Kind::none;
+}
+
+void Model::predict(ConstMatrix x, MutMatrix mean) const {
+  check_shapes(*this, x, mean);
+  const Scaling& scaling = state_->recipe.scaling;
+  const Index p = state_->recipe.outputs();
+  for (Index first = 0; first < x.rows; first += block_rows) {
+    check_stop();
+    const Index count = std::min(block_rows, x.rows - first);
+    Matrix<double> scaled(count, x.cols);
+    const std::vector<bool> bad = scale_block(scaling, x.row_range(first, count), scaled);
+    Matrix<double> f(count, p);
+    scaled_mean(*state_, scaled, f);
+    for (Index i = 0; i < count; ++i) {
+      const std::span<double> out = mean.row(first + i);
+      if (bad[at(i)]) {
+        std::ranges::fill(out, std::numeric_limits<double>::quiet_NaN());
+      } else if (!state_->codes.empty()) {
+        simplex_scores(state_->codes, f.row(i), out);
+      } else {
+        for (Index a = 0; a < p; ++a) out[at(a)] = f(i, a) * scaling.target_scale[at(a)] + scaling.target_shift[at(a)];
+      }
+    }
+  }
+}
+
+void Model::predict(ConstMatrix x, MutMatrix mean, MutMatrix standard_deviation, bool latent) const {
+  if (!state_->codes.empty()) fail_argument("standard deviations are for regression; this model tells classes apart");
+  predict(x, mean);
+  check_shapes(*this, x, standard_deviation);
+  const Scaling& scaling = state_->recipe.scaling;
+  const Index p = state_->recipe.outputs();
+  for (Index first = 0; first < x.rows; first += block_rows) {
+    check_stop();
+    const Index count = std::min(block_rows, x.rows - first);
+    Matrix<double> scaled(count, x.cols);
+    const std::vector<bool> bad = scale_block(scaling, x.row_range(first, count), scaled);
+    Matrix<double> variance(count, p);
+    scaled_variance(*state_, scaled, variance);
+    for (Index i = 0; i < count; ++i) {
+      for (Index a = 0; a < p; ++a) {
+        const double relative = std::max(variance(i, a), 0.0) + (latent ? 0.0 : 1.0);
+        standard_deviation(first + i, a) = bad[at(i)] ? std::numeric_limits<double>::quiet_NaN()
+                                                      : std::sqrt(relative * state_->noise[at(a)]) * scaling.target_scale[at(a)];
+      }
+    }
+  }
+}
+
+std::vector<Index> Model::classify(ConstMatrix x) const {
+  if (state_->codes.empty()) fail_argument("this model predicts numbers, not classes");
+  Matrix<double> scores(x.rows, outputs());
+  predict(x, scores);
+  std::vector<Index> result;
+  for (Index i = 0; i < x.rows; ++i) {
+    result.push_back(std::ranges::max_element(scores.row(i)) - scores.row(i).begin());
+  }
+  return result;
+}
+
+}  // namespace mercer

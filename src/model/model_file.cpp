@@ -1,0 +1,255 @@
+// Model and statistics files: safetensors with the recipe as JSON in the metadata. Frequencies are not stored: they are drawn
+// again from the recipe and compared with their fingerprint.
+#include <mercer/model.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "base/fail.hpp"
+#include "base/text.hpp"
+#include "io/tensor_file.hpp"
+#include "model/recipe_json.hpp"
+#include "model/simplex.hpp"
+#include "model/state.hpp"
+#include "model/statistics_file.hpp"
+
+namespace mercer {
+namespace {
+
+using nlohmann::json;
+
+/// Lower triangle, row after row.
+std::vector<double> packed(const Matrix<double>& a) {
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(a.rows() * (a.rows() + 1) / 2));
+  for (Index i = 0; i < a.rows(); ++i) values.insert(values.end(), a.row(i).begin(), a.row(i).begin() + i + 1);
+  return values;
+}
+
+Matrix<double> unpacked(const std::vector<double>& values, const std::string& path) {
+  const auto count = static_cast<double>(values.size());
+  const auto n = static_cast<Index>(std::llround((std::sqrt(8 * count + 1) - 1) / 2));
+  if (n * (n + 1) / 2 != static_cast<Index>(values.size())) fail_file(path + ": a triangular matrix has the wrong length");
+  Matrix<double> a(n, n);
+  Index next = 0;
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j <= i; ++j) a(i, j) = values[static_cast<std::size_t>(next++)];
+  }
+  return a;
+}
+
+void check_diagonal(const Matrix<double>& factor, const std::string& path) {
+  for (Index i = 0; i < factor.rows(); ++i) {
+    if (!(factor(i, i) > 0)) fail_file(path + ": a factor in it is singular");
+  }
+}
+
+void write_posterior(const Posterior& posterior, json& j, TensorFile& file) {
+  j["posterior"] = static_cast<int>(posterior.kind);
+  j["ridge"] = posterior.ridge;
+  j["intercept_variance"] = posterior.intercept_variance;
+  if (posterior.kind == Posterior::Kind::none) return;
+  file.add("posterior.mean_feature", posterior.mean_feature);
+  if (posterior.kind == Posterior::Kind::cholesky) {
+    file.add("posterior.factor", packed(posterior.factor));
+  } else {
+    file.add("posterior.factor", posterior.factor.view());
+  }
+  if (posterior.kind == Posterior::Kind::eigen) file.add("posterior.spectrum", posterior.spectrum);
+}
+
+Posterior read_posterior(const json& j, const TensorFile& file, const Coupling& coupling, const std::string& path) {
+  Posterior posterior;
+  const int kind = j.at("posterior").get<int>();
+  if (kind < 0 || kind > static_cast<int>(Posterior::Kind::samples)) fail_file(path + ": unknown kind of posterior");
+  posterior.kind = static_cast<Posterior::Kind>(kind);
+  posterior.ridge = j.at("ridge").get<double>();
+  posterior.intercept_variance = j.at("intercept_variance").get<double>();
+  const Index columns = coupling.columns();
+  if (posterior.kind == Posterior::Kind::none) return posterior;
+  posterior.mean_feature = file.vector("posterior.mean_feature", columns);
+  switch (posterior.kind) {
+    case Posterior::Kind::cholesky: {
+      posterior.factor = unpacked(file.vector("posterior.factor"), path);
+      const Index size = coupling.is_constant() ? columns : coupling.parameters();
+      if (posterior.factor.rows() != size) fail_file(path + ": the posterior has the wrong size");
+      check_diagonal(posterior.factor, path);
+      break;
+    }
+    case Posterior::Kind::eigen:
+      if (!coupling.is_constant()) fail_file(path + ": this kind of posterior does not fit the kernel");
+      posterior.factor = file.matrix("posterior.factor", columns, columns);
+      posterior.spectrum = file.vector("posterior.spectrum", columns);
+      break;
+    case Posterior::Kind::samples:
+      posterior.factor = file.matrix("posterior.factor", -1, columns);
+      if (posterior.factor.rows() == 0 || posterior.factor.rows() % coupling.outputs() != 0) {
+        fail_file(path + ": the posterior has the wrong size");
+      }
+      break;
+    case Posterior::Kind::none: break;
+  }
+  return posterior;
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  std::string text(16, '0');
+  for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15U];
+  return text;
+}
+
+/// A tiny file must not make the loader rebuild a huge table: at most 2²⁷ numbers (1 GB), and as many columns as it has weights.
+void check_map_size(const Recipe& recipe, const std::string& path) {
+  constexpr Index most = Index{1} << 27;
+  if (checked_product(recipe.fourier.frequencies, recipe.inputs()) > most) fail_file(path + ": its frequency table would be larger than 1 GB");
+}
+
+void check_fingerprint(const FourierMap& map, const json& j, const std::string& path) {
+  if (hexadecimal(map.fingerprint()) != j.at("fingerprint").get<std::string>()) {
+    fail_file(path + ": the frequencies drawn here differ from those it was fitted with; fit it again with this version");
+  }
+}
+
+void write_exact(const Model::State& s, json& j, TensorFile& file) {
+  file.add("anchors", s.problem->inputs.view());
+  file.add("anchor_weights", s.problem->weights);
+  file.add("coefficients", s.exact.coefficients.view());
+  file.add("intercept", s.exact.intercept);
+  j["ridge"] = s.exact.ridge;
+  j["factors"] = s.exact.factors.size();
+  for (std::size_t k = 0; k < s.exact.factors.size(); ++k) file.add("factor." + std::to_string(k), packed(s.exact.factors[k]));
+}
+
+void read_exact(const json& j, const TensorFile& file, const std::string& path, Model::State& s) {
+  const Index p = s.recipe.outputs();
+  ExactProblem problem;
+  problem.kernel = s.recipe.kernel;
+  problem.intercept = s.recipe.intercept;
+  problem.inputs = file.matrix("anchors", -1, s.recipe.inputs());
+  const Index n = problem.inputs.rows();
+  problem.weights = file.vector("anchor_weights", n);
+  for (const double w : problem.weights) {
+    if (!(w > 0)) fail_file(path + ": a weight in it is not positive");
+  }
+  problem.targets = Matrix<double>(0, p);
+  s.exact.coefficients = file.matrix("coefficients", n, p);
+  s.exact.intercept = file.vector("intercept", p);
+  s.exact.ridge = j.at("ridge").get<double>();
+  const auto count = j.at("factors").get<Index>();
+  if (count < 0 || count > p) fail_file(path + ": it has the wrong number of factors");
+  for (Index k = 0; k < count; ++k) {
+    s.exact.factors.push_back(unpacked(file.vector("factor." + std::to_string(k)), path));
+    const Index size = is_decomposable(s.recipe.kernel) ? n : checked_product(n, p);
+    if (s.exact.factors.back().rows() != size) fail_file(path + ": a factor in it has the wrong size");
+    check_diagonal(s.exact.factors.back(), path);
+  }
+  s.problem = std::move(problem);
+}
+
+}  // namespace
+
+void Model::save(const std::string& path) const {
+  const State& s = *state_;
+  TensorFile file;
+  json j;
+  write_recipe(s.recipe, j, file);
+  file.add("noise", s.noise);
+  if (s.problem) {
+    write_exact(s, j, file);
+  } else {
+    j["fingerprint"] = hexadecimal(s.map->fingerprint());
+    file.add("weights", s.weights.view());
+    file.add("intercept", s.intercept);
+    write_posterior(s.posterior, j, file);
+  }
+  file.metadata["mercer.kind"] = "model";
+  file.metadata["mercer.format"] = std::to_string(format_version);
+  file.metadata["mercer.model"] = j.dump();
+  file.metadata["mercer.summary"] = to_json(s.summary).dump();
+  file.save(path);
+}
+
+Model Model::load(const std::string& path) {
+  const TensorFile file = TensorFile::load(path);
+  check_kind(file, "model", path);
+  const json j = metadata_json(file, "mercer.model", path);
+  auto state = std::make_shared<State>();
+  state->recipe = read_recipe(j, file, path);
+  try {
+    state->summary = summary_from_json(metadata_json(file, "mercer.summary", path));
+    if (!state->recipe.classes.empty()) state->codes = simplex_codes(static_cast<Index>(state->recipe.classes.size()));
+    const Index p = state->recipe.outputs();
+    state->noise = file.vector("noise", p);
+    if (state->recipe.exact) {
+      read_exact(j, file, path, *state);
+    } else {
+      check_map_size(state->recipe, path);
+      state->weights = file.matrix("weights", -1, p);
+      if (state->recipe.fourier.frequencies > state->weights.rows()) fail_file(path + ": it has fewer weights than features");
+      state->map.emplace(state->recipe.kernel, state->recipe.inputs(), p, state->recipe.fourier);
+      if (state->map->columns() != state->weights.rows()) fail_file(path + ": its weights do not fit its map");
+      check_fingerprint(*state->map, j, path);
+      state->intercept = file.vector("intercept", p);
+      state->posterior = read_posterior(j, file, state->map->coupling(), path);
+    }
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    fail_file(path + ": what is inside is malformed (" + mercer::quoted(e.what()) + ")");
+  }
+  return Model(std::move(state));
+}
+
+void save_statistics(const std::string& path, const Recipe& recipe, const RidgeStatistics& statistics) {
+  TensorFile file;
+  json j;
+  write_recipe(recipe, j, file);
+  j["rows"] = statistics.rows;
+  j["columns"] = statistics.columns;
+  file.add("moments", packed(statistics.moments));
+  file.add_bytes("blocks", std::as_bytes(std::span(statistics.blocks)));
+  file.metadata["mercer.kind"] = "statistics";
+  file.metadata["mercer.format"] = std::to_string(format_version);
+  file.metadata["mercer.model"] = j.dump();
+  file.save(path);
+}
+
+StatisticsFile load_statistics(const std::string& path) {
+  const TensorFile file = TensorFile::load(path);
+  check_kind(file, "statistics", path);
+  const json j = metadata_json(file, "mercer.model", path);
+  StatisticsFile result;
+  result.recipe = read_recipe(j, file, path);
+  try {
+    check_map_size(result.recipe, path);
+    RidgeStatistics& s = result.statistics;
+    s.rows = j.at("rows").get<Index>();
+    s.columns = j.at("columns").get<Index>();
+    s.outputs = result.recipe.outputs();
+    s.moments = unpacked(file.vector("moments"), path);
+    if (s.columns < 1 || s.moments.rows() != s.columns + 1 + s.outputs) fail_file(path + ": its sizes disagree");
+    const auto bytes = file.bytes("blocks");
+    s.blocks.resize(bytes.size() / sizeof(std::uint64_t));
+    std::memcpy(s.blocks.data(), bytes.data(), s.blocks.size() * sizeof(std::uint64_t));
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    fail_file(path + ": what is inside is malformed (" + mercer::quoted(e.what()) + ")");
+  }
+  return result;
+}
+
+bool same_recipe(const Recipe& a, const Recipe& b) {
+  const auto text = [](const Recipe& r) {
+    TensorFile ignored;
+    json j;
+    write_recipe(r, j, ignored);
+    j["scaling"] = {r.scaling.input_shift, r.scaling.input_scale, r.scaling.target_shift, r.scaling.target_scale};
+    return j.dump();
+  };
+  return text(a) == text(b);
+}
+
+}  // namespace mercer

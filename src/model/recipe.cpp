@@ -1,0 +1,128 @@
+#include "model/recipe.hpp"
+
+#include <cmath>
+
+#include "base/fail.hpp"
+#include "base/text.hpp"
+#include "kernel/resolve.hpp"
+#include "model/simplex.hpp"
+
+namespace mercer {
+namespace {
+
+/// The weighted covariance of the targets as scaled (or coded).
+Matrix<double> covariance(RowSource& scaled) {
+  const Index p = scaled.target_count();
+  Matrix<double> second(p, p);
+  std::vector<double> mean(static_cast<std::size_t>(p), 0.0);
+  double weight = 0;
+  RowBlock block;
+  scaled.rewind();
+  while (scaled.next(4096, block)) {
+    for (Index i = 0; i < block.rows(); ++i) {
+      const double w = block.weights.empty() ? 1.0 : block.weights[static_cast<std::size_t>(i)];
+      weight += w;
+      for (Index a = 0; a < p; ++a) {
+        mean[static_cast<std::size_t>(a)] += w * block.targets(i, a);
+        for (Index b = 0; b < p; ++b) second(a, b) += w * block.targets(i, a) * block.targets(i, b);
+      }
+    }
+  }
+  for (Index a = 0; a < p; ++a) {
+    for (Index b = 0; b < p; ++b) {
+      second(a, b) = second(a, b) / weight -
+                     mean[static_cast<std::size_t>(a)] * mean[static_cast<std::size_t>(b)] / (weight * weight);
+    }
+  }
+  return second;
+}
+
+}  // namespace
+
+std::string Recipe::map_text() const {
+  if (exact) return "exact";
+  std::string text = "fourier:" + std::to_string(fourier.frequencies);
+  switch (fourier.sampling) {
+    case Sampling::monte_carlo: return text + ",mc";
+    case Sampling::orthogonal: return text + ",orthogonal";
+    case Sampling::quasi: return text + ",qmc";
+    case Sampling::automatic: break;
+  }
+  return text;
+}
+
+void parse_map(const std::string& text, Recipe& recipe) {
+  constexpr double most_frequencies = 1 << 22;
+  const std::string wanted = "; a map is fourier:D[,mc|orthogonal|qmc] or exact, e.g. fourier:1000";
+  recipe.exact = text == "exact";
+  if (recipe.exact) return;
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  if (name != "fourier") fail_argument("unknown map " + mercer::quoted(text) + did_you_mean(name, {"fourier", "exact"}) + wanted);
+  if (colon == std::string::npos) return;
+  const auto parts = split(text.substr(colon + 1), ',');
+  double count = 0;
+  if (!parse_number(parts[0], count) || count < 1 || count > most_frequencies || count != std::floor(count)) {
+    fail_argument("map " + mercer::quoted(text) + ": the number of frequencies must be a whole number from 1 to 4194304" + wanted);
+  }
+  recipe.fourier.frequencies = static_cast<Index>(count);
+  if (parts.size() > 2) fail_argument("map " + mercer::quoted(text) + " has too many parts" + wanted);
+  if (parts.size() < 2) return;
+  if (parts[1] == "mc") {
+    recipe.fourier.sampling = Sampling::monte_carlo;
+  } else if (parts[1] == "orthogonal") {
+    recipe.fourier.sampling = Sampling::orthogonal;
+  } else if (parts[1] == "qmc") {
+    recipe.fourier.sampling = Sampling::quasi;
+  } else {
+    fail_argument("map " + mercer::quoted(text) + ": unknown sampling " + mercer::quoted(parts[1]) +
+                  did_you_mean(parts[1], {"mc", "orthogonal", "qmc"}) + wanted);
+  }
+}
+
+Precision parse_precision(const std::string& text) {
+  if (text == "float32") return Precision::single_;
+  if (text == "float64") return Precision::double_;
+  fail_argument("precision " + mercer::quoted(text) + " is not float32 or float64" + did_you_mean(text, {"float32", "float64"}));
+}
+
+Uncertainty parse_uncertainty(const std::string& text) {
+  if (text == "auto") return Uncertainty::automatic;
+  if (text == "full") return Uncertainty::full;
+  if (text == "samples") return Uncertainty::samples;
+  if (text == "none") return Uncertainty::none;
+  fail_argument("uncertainty " + mercer::quoted(text) + " is not auto, full, samples or none" +
+                did_you_mean(text, {"auto", "full", "samples", "none"}));
+}
+
+Recipe prepare(RowSource& rows, const FitOptions& options) {
+  Recipe recipe;
+  parse_map(options.map, recipe);
+  recipe.fourier.seed = options.seed;
+  recipe.precision = parse_precision(options.precision);
+  recipe.classes = options.classes;
+  recipe.intercept = options.intercept;
+  if (rows.target_count() == 0) fail_argument("there is no target to learn; name one");
+  const OperatorKernel kernel = parse_kernel(options.kernel);
+
+  const RowSummary summary = summarize(rows, options.progress);
+  const bool classify = !options.classes.empty();
+  Matrix<double> codes;
+  if (classify) codes = simplex_codes(static_cast<Index>(options.classes.size()));
+  recipe.scaling = options.standardize ? standardizing(summary, is_vector_field(kernel), !classify)
+                                       : Scaling::identity(rows.input_count(), classify ? 0 : rows.target_count());
+  if (!classify) recipe.target_mean = summary.target_mean;
+  DataFacts facts;
+  facts.inputs = rows.input_count();
+  facts.outputs = recipe.outputs();
+  facts.output_names = options.target_names;
+  if (needs_median(kernel)) facts.median_distance = median_distance(summary, recipe.scaling);
+  if (needs_covariance(kernel)) {
+    ScaledRows scaled(rows, recipe.scaling, codes);
+    facts.output_covariance = covariance(scaled);
+  }
+  recipe.kernel = resolve(kernel, facts);
+  return recipe;
+}
+
+}  // namespace mercer

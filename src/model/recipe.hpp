@@ -1,0 +1,44 @@
+#pragma once
+#include <mercer/kernel.hpp>
+#include <mercer/model.hpp>
+
+#include <string>
+#include <vector>
+
+#include "io/dataset.hpp"
+#include "map/fourier.hpp"
+#include "model/scaling.hpp"
+#include "solve/posterior.hpp"
+#include "solve/statistics.hpp"
+
+namespace mercer {
+
+/// Everything that is settled before a single feature is computed. Shards that share a recipe can be accumulated apart.
+struct Recipe {
+  OperatorKernel kernel;  ///< resolved
+  bool exact = false;
+  FourierRecipe fourier;
+  Scaling scaling;
+  std::vector<std::string> classes;
+  bool intercept = true;
+  Precision precision = Precision::double_;
+  std::vector<double> target_mean;  ///< of the training rows, in the user's units: what a constant model would predict
+  Schema schema;  ///< columns of the files this came from; empty names when fitted from arrays
+
+  Index inputs() const { return static_cast<Index>(scaling.input_shift.size()); }
+  /// p of the fitted function.
+  Index outputs() const {
+    return classes.empty() ? static_cast<Index>(scaling.target_shift.size()) : static_cast<Index>(classes.size()) - 1;
+  }
+  std::string map_text() const;
+};
+
+/// "fourier:D[,mc|orthogonal|qmc]" or "exact" into recipe.exact and recipe.fourier; throws Error with what is allowed.
+void parse_map(const std::string& text, Recipe& recipe);
+Precision parse_precision(const std::string& text);
+Uncertainty parse_uncertainty(const std::string& text);
+
+/// One pass over the raw rows: scaling, median distance, output covariance where the kernel asks for them.
+Recipe prepare(RowSource& rows, const FitOptions& options);
+
+}  // namespace mercer

@@ -1,0 +1,184 @@
+#include "model/scaling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/fail.hpp"
+#include "base/progress.hpp"
+#include "base/text.hpp"
+
+namespace mercer {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+constexpr Index sample_rows = 1000;
+
+/// Weighted mean and sum of squared deviations of a column, updated value by value (West 1979): no cancellation at offset 1e6.
+struct Moments {
+  double weight = 0;
+  double mean = 0;
+  double square = 0;
+  void add(double value, double w) {
+    if (w == 0) return;
+    weight += w;
+    const double delta = value - mean;
+    mean += w / weight * delta;
+    square += w * delta * (value - mean);
+  }
+  double variance() const { return weight > 0 ? square / weight : 0; }
+};
+
+void add_row(std::span<const double> values, double weight, Index row, const char* what, std::vector<Moments>& moments) {
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    if (!std::isfinite(values[j])) {
+      fail_argument(std::string(what) + " " + std::to_string(j) + " of row " + std::to_string(row) + " is " + shortest(values[j]) +
+                    ": every value must be finite");
+    }
+    moments[j].add(values[j], weight);
+  }
+}
+
+/// A scale that does not turn rounding noise into signal: columns that are constant up to 1e-13 of their size keep 1.
+double scale_of(double variance, double mean) {
+  const double deviation = std::sqrt(variance);
+  return deviation > 1e-13 * std::abs(mean) && deviation > 0 && std::isfinite(deviation) ? deviation : 1.0;
+}
+
+}  // namespace
+
+Scaling Scaling::identity(Index inputs, Index targets) {
+  return {std::vector<double>(at(inputs), 0.0), std::vector<double>(at(inputs), 1.0), std::vector<double>(at(targets), 0.0),
+          std::vector<double>(at(targets), 1.0)};
+}
+
+RowSummary summarize(RowSource& rows, Progress* progress) {
+  constexpr Index block_rows = 4096;
+  const Index n = rows.row_count();
+  if (n < 0) fail_argument("the number of rows must be known before fitting");
+  RowSummary summary;
+  std::vector<Moments> inputs(at(rows.input_count()));
+  std::vector<Moments> targets(at(rows.target_count()));
+  const Index samples = std::min(n, sample_rows);
+  summary.sample = Matrix<double>(samples, rows.input_count());
+  Index next_sample = 0;
+  RowBlock block;
+  rows.rewind();
+  while (rows.next(block_rows, block)) {
+    report(progress, "scanning", static_cast<double>(block.first_row) / static_cast<double>(n));
+    for (Index i = 0; i < block.rows(); ++i) {
+      const Index row = block.first_row + i;
+      const double w = block.weights.empty() ? 1.0 : block.weights[at(i)];
+      if (!(w >= 0) || !std::isfinite(w)) {
+        fail_argument("the weight of row " + std::to_string(row) + " is " + shortest(w) + ": weights must be finite and not negative");
+      }
+      add_row(block.inputs.row(i), w, row, "input", inputs);
+      add_row(block.targets.row(i), w, row, "target", targets);
+      summary.weight += w;
+      if (next_sample < samples && row == next_sample * n / samples) {
+        std::ranges::copy(block.inputs.row(i), summary.sample.row(next_sample++).begin());
+        summary.sample_weight.push_back(w);
+      }
+    }
+    summary.rows += block.rows();
+  }
+  if (summary.rows == 0) fail_argument("there are no rows to learn from");
+  if (!(summary.weight > 0)) fail_argument("the weights of all rows are 0: there is nothing to learn from");
+  for (const Moments& m : inputs) {
+    summary.input_mean.push_back(m.mean);
+    summary.input_variance.push_back(m.variance());
+  }
+  for (const Moments& m : targets) {
+    summary.target_mean.push_back(m.mean);
+    summary.target_variance.push_back(m.variance());
+  }
+  return summary;
+}
+
+Scaling standardizing(const RowSummary& summary, bool shared, bool scale_targets) {
+  const auto scales = [&](const std::vector<double>& mean, const std::vector<double>& variance) {
+    std::vector<double> scale;
+    for (std::size_t j = 0; j < mean.size(); ++j) scale.push_back(scale_of(variance[j], mean[j]));
+    if (shared && !scale.empty()) {
+      double total = 0;
+      double largest_mean = 0;
+      for (std::size_t j = 0; j < mean.size(); ++j) {
+        total += variance[j];
+        largest_mean = std::max(largest_mean, std::abs(mean[j]));
+      }
+      std::ranges::fill(scale, scale_of(total / static_cast<double>(mean.size()), largest_mean));
+    }
+    return scale;
+  };
+  Scaling s;
+  s.input_shift = summary.input_mean;
+  s.input_scale = scales(summary.input_mean, summary.input_variance);
+  if (scale_targets) {
+    s.target_shift = summary.target_mean;
+    s.target_scale = scales(summary.target_mean, summary.target_variance);
+  }
+  return s;
+}
+
+double median_distance(const RowSummary& summary, const Scaling& scaling) {
+  struct Pair {
+    double distance;
+    double weight;
+  };
+  const Index n = summary.sample.rows();
+  const Index d = summary.sample.cols();
+  std::vector<Pair> pairs;
+  pairs.reserve(at(n * (n + 1) / 2));
+  double total = 0;
+  const auto add = [&](double distance, double weight) {
+    if (weight <= 0) return;
+    pairs.push_back({distance, weight});
+    total += weight;
+  };
+  for (Index i = 0; i < n; ++i) {
+    const double wi = summary.sample_weight[at(i)];
+    add(0, wi * (wi - 1) / 2);
+    for (Index j = 0; j < i; ++j) {
+      double square = 0;
+      for (Index k = 0; k < d; ++k) {
+        const double delta = (summary.sample(i, k) - summary.sample(j, k)) / scaling.input_scale[at(k)];
+        square += delta * delta;
+      }
+      add(std::sqrt(square), wi * summary.sample_weight[at(j)]);
+    }
+  }
+  std::ranges::sort(pairs, {}, &Pair::distance);
+  double below = 0;
+  for (const Pair& pair : pairs) {
+    below += pair.weight;
+    if (below >= total / 2 && pair.distance > 0) return pair.distance;
+  }
+  return 1;
+}
+
+bool ScaledRows::next(Index max_rows, RowBlock& block) {
+  if (!raw_.next(max_rows, block)) return false;
+  const Index n = block.rows();
+  const Index p = target_count();
+  if (inputs_.rows() < n) {
+    inputs_ = Matrix<double>(n, input_count());
+    targets_ = Matrix<double>(n, p);
+  }
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < inputs_.cols(); ++k) {
+      inputs_(i, k) = (block.inputs(i, k) - scaling_.input_shift[at(k)]) / scaling_.input_scale[at(k)];
+    }
+    if (!codes_.empty()) {
+      std::ranges::copy(codes_.row(static_cast<Index>(block.targets(i, 0))), targets_.row(i).begin());
+      continue;
+    }
+    for (Index a = 0; a < p; ++a) {
+      targets_(i, a) = (block.targets(i, a) - scaling_.target_shift[at(a)]) / scaling_.target_scale[at(a)];
+    }
+  }
+  block.inputs = inputs_.view().row_range(0, n);
+  block.targets = targets_.view().row_range(0, n);
+  return true;
+}
+
+}  // namespace mercer

@@ -1,0 +1,59 @@
+#pragma once
+#include <mercer/progress.hpp>
+#include <mercer/rows.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/matrix.hpp"
+
+namespace mercer {
+
+/// Affine scaling of inputs and targets: scaled = (raw - shift)/scale.
+struct Scaling {
+  std::vector<double> input_shift, input_scale;    ///< d
+  std::vector<double> target_shift, target_scale;  ///< p; empty when targets are classes
+
+  static Scaling identity(Index inputs, Index targets);
+};
+
+/// What one pass over the raw rows tells.
+struct RowSummary {
+  Index rows = 0;
+  double weight = 0;
+  std::vector<double> input_mean, input_variance;
+  std::vector<double> target_mean, target_variance;
+  Matrix<double> sample;              ///< up to 1000 rows of inputs, evenly spread
+  std::vector<double> sample_weight;  ///< their weights
+};
+/// Throws Error naming row and column of the first value that is not finite, or weight that is negative.
+RowSummary summarize(RowSource& rows, Progress* progress);
+
+/// Standardises each axis; with `shared`, one common scale for all inputs and one for all targets, which keeps curl and
+/// divergence what they are. Constant columns keep scale 1.
+Scaling standardizing(const RowSummary& summary, bool shared, bool scale_targets);
+
+/// Median of ‖x - z‖ over pairs of sampled rows in scaled units, pairs weighted by w_i w_j (and w(w-1)/2 zero distances within a
+/// row of weight w, as if it were repeated); 1 when all rows coincide.
+double median_distance(const RowSummary& summary, const Scaling& scaling);
+
+/// Rows in scaled units. Class numbers become simplex codes when `codes` (K × (K-1)) is not empty.
+class ScaledRows : public RowSource {
+ public:
+  ScaledRows(RowSource& raw, const Scaling& scaling, const Matrix<double>& codes) : raw_(raw), scaling_(scaling), codes_(codes) {}
+  Index input_count() const override { return raw_.input_count(); }
+  Index target_count() const override { return codes_.empty() ? raw_.target_count() : codes_.cols(); }
+  Index row_count() const override { return raw_.row_count(); }
+  bool next(Index max_rows, RowBlock& block) override;
+  void rewind() override { raw_.rewind(); }
+
+ private:
+  RowSource& raw_;
+  const Scaling& scaling_;
+  const Matrix<double>& codes_;
+  Matrix<double> inputs_;
+  Matrix<double> targets_;
+};
+
+}  // namespace mercer

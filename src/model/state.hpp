@@ -1,0 +1,33 @@
+#pragma once
+#include <mercer/model.hpp>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/matrix.hpp"
+#include "map/fourier.hpp"
+#include "model/recipe.hpp"
+#include "solve/exact.hpp"
+#include "solve/posterior.hpp"
+
+namespace mercer {
+
+/// What a model is made of. Either a Fourier map with weights, or the training rows of an exact model.
+struct Model::State {
+  Recipe recipe;
+  FitSummary summary;
+  Matrix<double> codes;  ///< simplex codes of the classes; empty for regression
+
+  std::optional<FourierMap> map;
+  Matrix<double> weights;         ///< columns × p
+  std::vector<double> intercept;  ///< p
+  Posterior posterior;
+
+  std::optional<ExactProblem> problem;
+  ExactSolution exact;
+
+  std::vector<double> noise;  ///< p: σ² in scaled units
+};
+
+}  // namespace mercer

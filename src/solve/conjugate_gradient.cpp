@@ -1,0 +1,215 @@
+#include "solve/conjugate_gradient.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/progress.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "solve/row_operator.hpp"
+
+namespace mercer {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// P = γ(n/q)ZᵀZ + ridge·I from q sampled rows Z. With ZZᵀ = EᵀDE:
+/// P⁻¹r = (r - ZᵀEᵀ (D + c_γ)⁻¹ E Z r)/ridge, c_γ = ridge·q/(nγ).
+class SampledPreconditioner {
+ public:
+  SampledPreconditioner(Matrix<double> z, double weight, double ridge) : z_(std::move(z)), ridge_(ridge) {
+    share_ = static_cast<double>(z_.rows()) / weight;
+    Matrix<double> inner(z_.rows(), z_.rows());
+    gemm<double>(false, true, 1.0, z_, z_, 0.0, inner);
+    eigen_ = eigh(inner);
+  }
+
+  void apply(const std::vector<double>& gain, ConstMatrix r, MutMatrix out) const {
+    Matrix<double> t(z_.rows(), r.cols);
+    gemm<double>(false, false, 1.0, z_, r, 0.0, t);
+    Matrix<double> rotated(t.rows(), t.cols());
+    gemm<double>(false, false, 1.0, eigen_.vectors, t, 0.0, rotated);
+    for (Index k = 0; k < rotated.rows(); ++k) {
+      for (Index s = 0; s < rotated.cols(); ++s) {
+        rotated(k, s) /= std::max(0.0, eigen_.values[at(k)]) + ridge_ * share_ / gain[at(s)];
+      }
+    }
+    gemm<double>(true, false, 1.0, eigen_.vectors, rotated, 0.0, t);
+    for (Index i = 0; i < r.rows; ++i) std::ranges::copy(r.row(i), out.row(i).begin());
+    gemm<double>(true, false, -1 / ridge_, z_, t, 1 / ridge_, out);
+  }
+
+ private:
+  Matrix<double> z_;
+  double ridge_;
+  double share_;
+  Eigen eigen_;
+};
+
+std::vector<double> column_dots(ConstMatrix a, ConstMatrix b) {
+  std::vector<double> dots(at(a.cols), 0.0);
+  for (Index i = 0; i < a.rows; ++i) {
+    for (Index k = 0; k < a.cols; ++k) dots[at(k)] += a(i, k) * b(i, k);
+  }
+  return dots;
+}
+
+struct CgOutcome {
+  int iterations = 0;
+  double residual = 0;
+};
+
+/// Independent systems (γ_k A + ridge) x_k = b_k side by side, one pass over the rows per iteration for all of them.
+template <class Real>
+CgOutcome run_cg(RowOperator<Real>& op, const SampledPreconditioner& preconditioner, const std::vector<double>& gain, double ridge,
+                 ConstMatrix b, MutMatrix x, const IterativeOptions& options, Progress* progress) {
+  constexpr int patience = 25;
+  Matrix<double> r{b};
+  Matrix<double> z(b.rows, b.cols);
+  preconditioner.apply(gain, r, z);
+  Matrix<double> direction = z;
+  Matrix<double> image(b.rows, b.cols);
+  std::vector<double> rz = column_dots(r, z);
+  const std::vector<double> bb = column_dots(b, b);
+  CgOutcome outcome;
+  double best = 1;
+  int since_best = 0;
+  for (; outcome.iterations < options.most_iterations; ++outcome.iterations) {
+    const std::vector<double> rr = column_dots(r, r);
+    outcome.residual = 0;
+    for (std::size_t k = 0; k < rr.size(); ++k) {
+      if (bb[k] > 0) outcome.residual = std::max(outcome.residual, std::sqrt(rr[k] / bb[k]));
+    }
+    report(progress, "conjugate gradients",
+           outcome.residual < 1 ? std::log(std::max(outcome.residual, 1e-300)) / std::log(options.tolerance) : 0.0);
+    if (outcome.residual <= options.tolerance) break;
+    since_best = outcome.residual < 0.9 * best ? 0 : since_best + 1;
+    best = std::min(best, outcome.residual);
+    if (since_best > patience && sizeof(Real) == sizeof(float)) break;
+    op.apply(direction, image);
+    for (Index i = 0; i < image.rows(); ++i) {
+      for (Index k = 0; k < image.cols(); ++k) image(i, k) = gain[at(k)] * image(i, k) + ridge * direction(i, k);
+    }
+    const std::vector<double> curvature = column_dots(direction, image);
+    std::vector<double> step(curvature.size(), 0.0);
+    for (std::size_t k = 0; k < step.size(); ++k) step[k] = curvature[k] > 0 ? rz[k] / curvature[k] : 0.0;
+    for (Index i = 0; i < b.rows; ++i) {
+      for (Index k = 0; k < b.cols; ++k) {
+        x(i, k) += step[at(k)] * direction(i, k);
+        r(i, k) -= step[at(k)] * image(i, k);
+      }
+    }
+    preconditioner.apply(gain, r, z);
+    const std::vector<double> next = column_dots(r, z);
+    for (Index i = 0; i < b.rows; ++i) {
+      for (Index k = 0; k < b.cols; ++k) {
+        direction(i, k) = z(i, k) + (rz[at(k)] > 0 ? next[at(k)] / rz[at(k)] : 0.0) * direction(i, k);
+      }
+    }
+    rz = next;
+  }
+  return outcome;
+}
+
+template <class Real>
+RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const IterativeOptions& options, Progress* progress) {
+  constexpr Index sampled_rows = 1500;
+  constexpr Index probes = 8;
+  RowOperator<Real> op(map, rows, options.intercept, options.memory_bytes, progress);
+  const NormalSystem& system = op.system();
+  const Coupling& coupling = op.coupling();
+  const bool constant = coupling.is_constant();
+  const double ridge = options.penalty * system.weight;
+  const Index p = coupling.outputs();
+
+  // Columns: the systems to solve, then random ones whose solutions are draws of the posterior.
+  Matrix<double> rhs;
+  std::vector<double> gain{1.0};
+  Matrix<double> factor;
+  if (constant) {
+    Channels ch = channels(system);
+    rhs = std::move(ch.rhs);
+    gain = std::move(ch.gain);
+    factor = std::move(ch.factor);
+  } else {
+    rhs = Matrix<double>(coupling.parameters(), 1);
+    coupling.contract(system.cross, rhs.values());
+  }
+  const Index solves = rhs.cols();
+  const bool keep = resolve(options.keep, full_posterior_limit + 1) != Uncertainty::none;
+  const Index draws = (keep ? posterior_samples : probes) * (constant ? solves : 1);
+  Matrix<double> noise(rhs.rows(), draws);
+  op.random_rhs("posterior rows", noise);
+  const Stream prior(0, "posterior prior");
+  Matrix<double> all(rhs.rows(), solves + draws);
+  for (Index i = 0; i < all.rows(); ++i) {
+    for (Index k = 0; k < solves; ++k) all(i, k) = rhs(i, k);
+    for (Index d = 0; d < draws; ++d) {
+      // Cov(√γ Σ√wΦε + √ridge η) = γA + ridge·I = M, so M⁻¹ of it is a draw of N(0, M⁻¹).
+      const double g = gain[at(constant ? d % solves : 0)];
+      all(i, solves + d) = std::sqrt(g) * noise(i, d) +
+                           std::sqrt(ridge) * prior.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(d));
+    }
+  }
+  for (Index d = 0; d < draws; ++d) gain.push_back(gain[at(constant ? d % solves : 0)]);
+
+  const SampledPreconditioner preconditioner(op.sample_rows(sampled_rows), system.weight, ridge);
+  Matrix<double> x(all.rows(), all.cols());
+  const CgOutcome outcome = run_cg(op, preconditioner, gain, ridge, all, x, options, progress);
+
+  RidgeSolution solution;
+  solution.solver = "cg";
+  solution.iterations = outcome.iterations;
+  solution.residual = outcome.residual;
+  if (outcome.residual > options.tolerance) {
+    solution.note = "conjugate gradients stopped at a relative residual of " + shortest(outcome.residual) +
+                    (sizeof(Real) == sizeof(float) ? " (the limit of float32)" : "");
+  }
+  solution.weights = Matrix<double>(map.columns(), p);
+  const MatrixView<double> main = x.view().col_range(0, solves);
+  if (constant) {
+    gemm<double>(false, true, 1.0, main, factor, 0.0, solution.weights);
+  } else {
+    std::vector<double> theta(at(x.rows()));
+    for (Index i = 0; i < x.rows(); ++i) theta[at(i)] = x(i, 0);
+    coupling.expand(theta, solution.weights);
+  }
+  double inverse_trace = 0;  // Σ over systems of tr(M⁻¹) = E‖draw‖²
+  for (Index d = 0; d < draws; ++d) {
+    for (Index i = 0; i < x.rows(); ++i) inverse_trace += x(i, solves + d) * x(i, solves + d);
+  }
+  const double systems = constant ? static_cast<double>(solves) : 1.0;
+  inverse_trace *= systems / static_cast<double>(draws);
+  finish(system, op.gram_times(solution.weights), systems * static_cast<double>(x.rows()) - ridge * inverse_trace, solution);
+  if (!keep) return solution;
+  Posterior& posterior = solution.posterior;
+  posterior.kind = Posterior::Kind::samples;
+  posterior.ridge = ridge;
+  posterior.mean_feature = system.mean_feature;
+  posterior.intercept_variance = system.intercept ? 1 / system.weight : 0;
+  posterior.factor = Matrix<double>(posterior_samples * p, map.columns());
+  Matrix<double> w(map.columns(), p);
+  std::vector<double> theta(at(x.rows()));
+  for (Index s = 0; s < posterior_samples; ++s) {
+    if (constant) {
+      gemm<double>(false, true, 1.0, x.view().col_range(solves + s * solves, solves), factor, 0.0, w);
+    } else {
+      for (Index i = 0; i < x.rows(); ++i) theta[at(i)] = x(i, solves + s);
+      coupling.expand(theta, w);
+    }
+    for (Index c = 0; c < w.rows(); ++c) {
+      for (Index a = 0; a < p; ++a) posterior.factor(s * p + a, c) = w(c, a);
+    }
+  }
+  return solution;
+}
+
+}  // namespace
+
+RidgeSolution solve_conjugate_gradient(const FourierMap& map, RowSource& rows, Precision precision, const IterativeOptions& options,
+                                       Progress* progress) {
+  return precision == Precision::single_ ? solve_in<float>(map, rows, options, progress)
+                                         : solve_in<double>(map, rows, options, progress);
+}
+
+}  // namespace mercer

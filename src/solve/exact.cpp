@@ -1,0 +1,469 @@
+#include "solve/exact.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/backend.hpp"
+#include "base/fail.hpp"
+#include "base/parallel.hpp"
+#include "base/progress.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "kernel/evaluate.hpp"
+#include "kernel/resolve.hpp"
+#include "map/coupling.hpp"
+
+namespace mercer {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// One dense ridge problem in weighted form: S = K' + ridge·I with K' = √W K √W, intercept columns E' = √W E, targets Y' = √W Y;
+/// c = (E'ᵀS⁻¹E')⁻¹E'ᵀS⁻¹Y',  α' = S⁻¹(Y' - E'c),  residual r' = ridge·α'.
+struct Dense {
+  Matrix<double> kernel;      ///< N × N, lower: K'
+  Matrix<double> intercepts;  ///< N × e
+  Matrix<double> targets;     ///< N × r
+};
+
+struct DenseSolution {
+  Matrix<double> factor;  ///< L of S
+  Matrix<double> alpha;   ///< N × r
+  Matrix<double> c;       ///< e × r
+  Matrix<double> se;      ///< L⁻¹E'
+  Matrix<double> inner;   ///< Cholesky factor of E'ᵀS⁻¹E'
+  std::string note;
+};
+
+DenseSolution solve_dense(const Dense& d, double ridge) {
+  DenseSolution s;
+  double trace = 0;
+  for (Index i = 0; i < d.kernel.rows(); ++i) trace += d.kernel(i, i);
+  double jitter = 0;
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    s.factor = d.kernel;
+    for (Index i = 0; i < s.factor.rows(); ++i) s.factor(i, i) += ridge + jitter;
+    if (cholesky(s.factor) < 0) break;
+    jitter = jitter == 0 ? 1e-15 * std::max(trace, 1e-300) : 10 * jitter;
+    s.note = "the kernel matrix was not positive definite; the ridge was raised by " + shortest(jitter);
+  }
+  const Index e = d.intercepts.cols();
+  s.c = Matrix<double>(e, d.targets.cols());
+  s.alpha = d.targets;
+  solve_lower(s.factor, s.alpha);
+  s.se = d.intercepts;
+  if (e > 0) {
+    solve_lower(s.factor, s.se);
+    s.inner = Matrix<double>(e, e);
+    accumulate_gram<double>(s.se, s.inner);
+    gemm<double>(true, false, 1.0, s.se, s.alpha, 0.0, s.c);
+    if (cholesky(s.inner) >= 0) fail_internal("the intercept equations are singular");
+    cholesky_solve(s.inner, s.c);
+    gemm<double>(false, false, -1.0, s.se, s.c, 1.0, s.alpha);
+  }
+  solve_lower_transposed(s.factor, s.alpha);
+  return s;
+}
+
+/// The decoupled pieces of a decomposable kernel: direction v_j (p), eigenvalue γ_j of A; γ = 0 directions only have a mean.
+struct Piece {
+  double gain = 1;
+  std::vector<std::vector<double>> directions;  ///< all v_j with this γ
+};
+
+/// How the np rows are cut into dense problems.
+struct Plan {
+  bool decoupled = true;
+  Matrix<double> scalar;  ///< decoupled: √W k(X,X) √W (n × n); otherwise √W K √W (np × np)
+  std::vector<Piece> pieces;
+};
+
+std::vector<double> roots(const std::vector<double>& weights) {
+  std::vector<double> r(weights.size());
+  std::ranges::transform(weights, r.begin(), [](double w) { return std::sqrt(w); });
+  return r;
+}
+
+Plan make_plan(const ExactProblem& problem) {
+  const Index n = problem.inputs.rows();
+  const Index p = problem.targets.cols();
+  const auto root = roots(problem.weights);
+  Plan plan;
+  plan.decoupled = is_decomposable(problem.kernel);
+  const Index size = plan.decoupled ? n : checked_product(n, p);
+  plan.scalar = Matrix<double>(size, size);
+  if (plan.decoupled) {
+    const auto& form = std::get<Decomposable>(problem.kernel.terms.front().form);
+    gram(form.kernel, problem.inputs, problem.inputs, plan.scalar);
+    const Matrix<double> a = output_matrix(form.outputs, p);
+    const Eigen e = eigh(a);
+    const double weight = problem.kernel.terms.front().weight;
+    const double largest = weight * e.values.back();
+    for (Index k = 0; k < p; ++k) {
+      double gain = weight * e.values[at(k)];
+      if (gain <= static_cast<double>(p) * 1e-15 * largest) gain = 0;
+      if (plan.pieces.empty() || std::abs(plan.pieces.back().gain - gain) > 1e-12 * largest) plan.pieces.push_back({gain, {}});
+      plan.pieces.back().directions.emplace_back(e.vectors.row(k).begin(), e.vectors.row(k).end());
+    }
+  } else {
+    gram(problem.kernel, problem.inputs, problem.inputs, p, plan.scalar);
+    plan.pieces.push_back({1.0, {}});
+  }
+  const Index width = plan.decoupled ? 1 : p;
+  parallel_for(size, [&](Index i) {
+    for (Index j = 0; j <= i; ++j) plan.scalar(i, j) *= root[at(i / width)] * root[at(j / width)];
+  });
+  return plan;
+}
+
+/// The dense problem of a piece. Decoupled: n rows, one target column per direction; coupled: np rows, one column.
+Dense dense_problem(const ExactProblem& problem, const Plan& plan, const Piece& piece) {
+  const Index n = problem.inputs.rows();
+  const Index p = problem.targets.cols();
+  const auto root = roots(problem.weights);
+  Dense d;
+  const Index size = plan.scalar.rows();
+  d.kernel = Matrix<double>(size, size);
+  parallel_for(size, [&](Index i) {
+    for (Index j = 0; j <= i; ++j) d.kernel(i, j) = piece.gain * plan.scalar(i, j);
+  });
+  const Index width = plan.decoupled ? 1 : p;
+  d.intercepts = Matrix<double>(size, problem.intercept ? width : 0);
+  d.targets = Matrix<double>(size, plan.decoupled ? static_cast<Index>(piece.directions.size()) : 1);
+  for (Index i = 0; i < n; ++i) {
+    for (Index a = 0; a < width; ++a) {
+      if (problem.intercept) d.intercepts(i * width + a, a) = root[at(i)];
+      if (!plan.decoupled) d.targets(i * p + a, 0) = root[at(i)] * problem.targets(i, a);
+    }
+    if (!plan.decoupled) continue;
+    for (Index r = 0; r < d.targets.cols(); ++r) {
+      double y = 0;
+      for (Index a = 0; a < p; ++a) y += piece.directions[at(r)][at(a)] * problem.targets(i, a);
+      d.targets(i, r) = root[at(i)] * y;
+    }
+  }
+  return d;
+}
+
+double total_weight(const ExactProblem& problem) {
+  double sum = 0;
+  for (const double w : problem.weights) sum += w;
+  return sum;
+}
+
+/// tr(S⁻¹) and the width × width diagonal blocks of C = S⁻¹ - S⁻¹E(EᵀS⁻¹E)⁻¹EᵀS⁻¹, one under another. O(N³).
+Matrix<double> projected_inverse_blocks(const DenseSolution& s, Index width) {
+  const Index size = s.factor.rows();
+  Matrix<double> inverse(size, size);
+  for (Index i = 0; i < size; ++i) inverse(i, i) = 1;
+  solve_lower(s.factor, inverse);  // L⁻¹; S⁻¹ = L⁻ᵀL⁻¹
+  Matrix<double> sie = s.se;       // S⁻¹E, then (inner)⁻ᐟ² applied
+  Matrix<double> projection(s.se.cols(), size);
+  if (s.se.cols() > 0) {
+    solve_lower_transposed(s.factor, sie);
+    for (Index i = 0; i < size; ++i) {
+      for (Index k = 0; k < sie.cols(); ++k) projection(k, i) = sie(i, k);
+    }
+    solve_lower(s.inner, projection);
+  }
+  Matrix<double> blocks(size, width);
+  parallel_for(size / width, [&](Index b) {
+    for (Index u = 0; u < width; ++u) {
+      for (Index v = 0; v < width; ++v) {
+        const Index i = b * width + u;
+        const Index j = b * width + v;
+        double sum = 0;
+        for (Index k = std::max(i, j); k < size; ++k) sum += inverse(k, i) * inverse(k, j);
+        for (Index k = 0; k < projection.rows(); ++k) sum -= projection(k, i) * projection(k, j);
+        blocks(i, v) = sum;
+      }
+    }
+  });
+  return blocks;
+}
+
+/// Leave-one-out score at one penalty: with H'_i = I - ridge·C_ii the weighted hat block, leaving out one unit of weight gives
+/// e_i = (I - H'_i/w_i)⁻¹ r_i.
+PenaltyScore score(const ExactProblem& problem, const Plan& plan, double penalty) {
+  const Index n = problem.inputs.rows();
+  const Index p = problem.targets.cols();
+  const double ridge = penalty * total_weight(problem);
+  PenaltyScore result{penalty, 0, std::vector<double>(at(p), 0.0)};
+  Matrix<double> errors(n, p);
+  for (const Piece& piece : plan.pieces) {
+    const Dense d = dense_problem(problem, plan, piece);
+    const DenseSolution s = solve_dense(d, ridge);
+    const Index width = plan.decoupled ? 1 : p;
+    const Matrix<double> blocks = projected_inverse_blocks(s, width);
+    for (Index i = 0; i < n; ++i) {
+      const double w = problem.weights[at(i)];
+      if (plan.decoupled) {
+        const double leverage = (1 - ridge * blocks(i, 0)) / w;
+        for (Index r = 0; r < s.alpha.cols(); ++r) {
+          const double e = ridge * s.alpha(i, r) / std::sqrt(w) / std::max(1 - leverage, 1e-12);
+          for (Index a = 0; a < p; ++a) errors(i, a) += piece.directions[at(r)][at(a)] * e;
+        }
+        continue;
+      }
+      Matrix<double> system(p, p);
+      Matrix<double> rhs(p, 1);
+      for (Index a = 0; a < p; ++a) {
+        rhs(a, 0) = ridge * s.alpha(i * p + a, 0) / std::sqrt(w);
+        for (Index b = 0; b < p; ++b) system(a, b) = (a == b ? 1.0 : 0.0) * (1 - 1 / w) + ridge * blocks(i * p + a, b) / w;
+      }
+      if (cholesky(system) < 0) cholesky_solve(system, rhs);
+      for (Index a = 0; a < p; ++a) errors(i, a) = rhs(a, 0);
+    }
+  }
+  for (Index i = 0; i < n; ++i) {
+    for (Index a = 0; a < p; ++a) {
+      result.per_output[at(a)] += problem.weights[at(i)] * errors(i, a) * errors(i, a) / total_weight(problem);
+    }
+  }
+  for (const double v : result.per_output) result.mean_square += v;
+  return result;
+}
+
+/// Rows evenly spread over the data, at most `most`.
+ExactProblem thinned(const ExactProblem& problem, Index most) {
+  const Index n = problem.inputs.rows();
+  if (n <= most) return problem;
+  ExactProblem part{problem.kernel, Matrix<double>(most, problem.inputs.cols()), Matrix<double>(most, problem.targets.cols()),
+                    {}, problem.intercept};
+  for (Index k = 0; k < most; ++k) {
+    const Index i = k * n / most;
+    std::ranges::copy(problem.inputs.row(i), part.inputs.row(k).begin());
+    std::ranges::copy(problem.targets.row(i), part.targets.row(k).begin());
+    part.weights.push_back(problem.weights[at(i)]);
+  }
+  return part;
+}
+
+double choose_penalty(const ExactProblem& problem, PenaltyPath& path, Progress* progress) {
+  constexpr Index most_rows = 2500;
+  const Index p = problem.targets.cols();
+  const ExactProblem part = thinned(problem, is_decomposable(problem.kernel) ? most_rows : most_rows / p);
+  const Plan plan = make_plan(part);
+  double trace = 0;
+  for (Index i = 0; i < plan.scalar.rows(); ++i) trace += plan.scalar(i, i);
+  const double unit = std::pow(10.0, std::round(std::log10(std::max(trace / total_weight(part), 1e-300))));
+  constexpr int decades = 14;
+  for (int k = 0; k < decades; ++k) {
+    report(progress, "choosing the penalty", static_cast<double>(k) / decades);
+    path.scores.push_back(score(part, plan, unit * std::pow(10.0, k - decades + 2)));
+  }
+  path.best = 0;
+  for (std::size_t k = 0; k < path.scores.size(); ++k) {
+    if (path.scores[k].mean_square <= path.scores[path.best].mean_square) path.best = k;
+  }
+  path.rows = part.inputs.rows();
+  path.all_rows = path.rows == problem.inputs.rows();
+  return path.scores[path.best].penalty;
+}
+
+double inverse_trace(const Matrix<double>& factor) {
+  constexpr Index probes = 32;
+  const Stream stream(0, "trace");
+  Matrix<double> z(factor.rows(), probes);
+  for (Index k = 0; k < z.rows(); ++k) {
+    for (Index s = 0; s < probes; ++s) {
+      z(k, s) = (stream.bits(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s)) & 1U) != 0 ? 1.0 : -1.0;
+    }
+  }
+  solve_lower(factor, z);
+  double sum = 0;
+  for (const double v : z.values()) sum += v * v;
+  return sum / probes;
+}
+
+}  // namespace
+
+ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> penalty, Uncertainty keep, PenaltyPath* path,
+                          Progress* progress) {
+  const Index n = problem.inputs.rows();
+  const Index p = problem.targets.cols();
+  ExactSolution solution;
+  PenaltyPath local;
+  solution.penalty = penalty ? *penalty : choose_penalty(problem, local, progress);
+  if (path != nullptr) *path = local;
+  report(progress, "solving", 0);
+  const Plan plan = make_plan(problem);
+  solution.ridge = solution.penalty * total_weight(problem);
+  solution.coefficients = Matrix<double>(n, p);
+  solution.intercept.assign(at(p), 0.0);
+  const Index parameters = plan.scalar.rows() * static_cast<Index>(plan.pieces.size());
+  const bool keep_factors = keep == Uncertainty::full || (keep == Uncertainty::automatic && parameters <= full_posterior_limit);
+  double trace = 0;
+  Matrix<double> residuals(n, p);
+  for (const Piece& piece : plan.pieces) {
+    const Dense d = dense_problem(problem, plan, piece);
+    DenseSolution s = solve_dense(d, solution.ridge);
+    if (!s.note.empty()) solution.note = s.note;
+    for (Index i = 0; i < n; ++i) {
+      const double root = std::sqrt(problem.weights[at(i)]);
+      for (Index a = 0; a < p; ++a) {
+        if (!plan.decoupled) {
+          solution.coefficients(i, a) = root * s.alpha(i * p + a, 0);
+          residuals(i, a) = solution.ridge * s.alpha(i * p + a, 0);
+          continue;
+        }
+        for (Index r = 0; r < s.alpha.cols(); ++r) {
+          if (piece.gain > 0) solution.coefficients(i, a) += root * piece.directions[at(r)][at(a)] * s.alpha(i, r);
+          residuals(i, a) += solution.ridge * piece.directions[at(r)][at(a)] * s.alpha(i, r);
+        }
+      }
+    }
+    for (Index a = 0; a < (problem.intercept ? p : 0); ++a) {
+      if (!plan.decoupled) solution.intercept[at(a)] = s.c(a, 0);
+      for (Index r = 0; plan.decoupled && r < s.c.cols(); ++r) {
+        solution.intercept[at(a)] += piece.directions[at(r)][at(a)] * s.c(0, r);
+      }
+    }
+    if (piece.gain > 0) {
+      trace += static_cast<double>(s.alpha.cols()) *
+               (static_cast<double>(s.factor.rows()) - solution.ridge * inverse_trace(s.factor));
+    }
+    if (keep_factors) solution.factors.push_back(std::move(s.factor));
+  }
+  const double weight = total_weight(problem);
+  solution.degrees_of_freedom = trace / static_cast<double>(p) + (problem.intercept ? 1 : 0);
+  for (Index a = 0; a < p; ++a) {
+    double rss = 0;
+    for (Index i = 0; i < n; ++i) rss += residuals(i, a) * residuals(i, a);
+    solution.noise.push_back(rss / std::max(weight - solution.degrees_of_freedom, 0.01 * weight));
+  }
+  return solution;
+}
+
+void predict_exact(const ExactProblem& problem, const ExactSolution& solution, ConstMatrix x, MutMatrix mean) {
+  const Index n = problem.inputs.rows();
+  const Index p = solution.coefficients.cols();
+  const bool decoupled = is_decomposable(problem.kernel);
+  const Index block = std::max<Index>(1, (Index{1} << 22) / checked_product(n, decoupled ? 1 : p * p));
+  Matrix<double> mixed;
+  if (decoupled) {  // k(x, X) (α A)
+    const auto& form = std::get<Decomposable>(problem.kernel.terms.front().form);
+    const Matrix<double> a = output_matrix(form.outputs, p);
+    mixed = Matrix<double>(n, p);
+    gemm<double>(false, false, problem.kernel.terms.front().weight, solution.coefficients, a, 0.0, mixed);
+  }
+  for (Index first = 0; first < x.rows; first += block) {
+    check_stop();
+    const Index count = std::min(block, x.rows - first);
+    const ConstMatrix rows = x.row_range(first, count);
+    const MutMatrix out = mean.row_range(first, count);
+    if (decoupled) {
+      Matrix<double> k(count, n);
+      gram(std::get<Decomposable>(problem.kernel.terms.front().form).kernel, rows, problem.inputs, k);
+      gemm<double>(false, false, 1.0, k, mixed, 0.0, out);
+    } else {
+      Matrix<double> k(count * p, n * p);
+      gram(problem.kernel, rows, problem.inputs, p, k);
+      Matrix<double> f(count * p, 1);
+      gemm<double>(false, false, 1.0, k, ConstMatrix(solution.coefficients.data(), n * p, 1), 0.0, f);
+      for (Index i = 0; i < count; ++i) {
+        for (Index a = 0; a < p; ++a) out(i, a) = f(i * p + a, 0);
+      }
+    }
+    for (Index i = 0; i < count; ++i) {
+      for (Index a = 0; a < p; ++a) out(i, a) += solution.intercept[at(a)];
+    }
+  }
+}
+
+namespace {
+
+/// Adds [k(x,x) - k_xᵀS⁻¹k_x + (1 - ...)²/...]/ridge of one dense problem for the query columns `kx` (N × q, weighted rows) with
+/// prior variances `prior` and intercept rows `e0` (width × q).
+std::vector<double> spread(const Matrix<double>& factor, const Matrix<double>& intercepts, Matrix<double> kx,
+                           const std::vector<double>& prior, const Matrix<double>& e0, double ridge) {
+  solve_lower(factor, kx);
+  std::vector<double> variance = prior;
+  for (Index i = 0; i < kx.rows(); ++i) {
+    for (Index q = 0; q < kx.cols(); ++q) variance[at(q)] -= kx(i, q) * kx(i, q);
+  }
+  if (intercepts.cols() > 0) {
+    Matrix<double> se = intercepts;
+    solve_lower(factor, se);
+    Matrix<double> inner(se.cols(), se.cols());
+    accumulate_gram<double>(se, inner);
+    if (cholesky(inner) >= 0) fail_internal("the intercept equations are singular");
+    Matrix<double> gap = e0;
+    gemm<double>(true, false, -1.0, se, kx, 1.0, gap);
+    solve_lower(inner, gap);
+    for (Index i = 0; i < gap.rows(); ++i) {
+      for (Index q = 0; q < gap.cols(); ++q) variance[at(q)] += gap(i, q) * gap(i, q);
+    }
+  }
+  for (double& v : variance) v = std::max(v, 0.0) / ridge;
+  return variance;
+}
+
+}  // namespace
+
+void variance_exact(const ExactProblem& problem, const ExactSolution& solution, ConstMatrix x, MutMatrix variance) {
+  if (!solution.has_spread()) {
+    fail_argument("this model was fitted without what standard deviations need; fit again with --uncertainty full");
+  }
+  if (solution.ridge <= 0) fail_argument("standard deviations need a penalty above 0");
+  const Index n = problem.inputs.rows();
+  const Index p = problem.targets.cols();
+  const auto root = roots(problem.weights);
+  for (Index i = 0; i < x.rows; ++i) std::ranges::fill(variance.row(i), 0.0);
+  constexpr Index block = 128;
+  const bool decoupled = is_decomposable(problem.kernel);
+  // Only the directions of the pieces are needed here, not the Gram matrix again.
+  for (Index first = 0; first < x.rows; first += block) {
+    check_stop();
+    const Index count = std::min(block, x.rows - first);
+    const ConstMatrix rows = x.row_range(first, count);
+    const Index width = decoupled ? 1 : p;
+    Matrix<double> k(n * width, count * width);
+    std::vector<double> prior(at(count * width));
+    Matrix<double> e0(problem.intercept ? width : 0, count * width);
+    Matrix<double> intercepts(n * width, problem.intercept ? width : 0);
+    for (Index i = 0; problem.intercept && i < n; ++i) {
+      for (Index a = 0; a < width; ++a) intercepts(i * width + a, a) = root[at(i)];
+    }
+    for (Index q = 0; problem.intercept && q < count; ++q) {
+      for (Index a = 0; a < width; ++a) e0(a, q * width + a) = 1;
+    }
+    Matrix<double> self(p, p);
+    if (decoupled) {
+      const Kernel& scalar = std::get<Decomposable>(problem.kernel.terms.front().form).kernel;
+      gram(scalar, problem.inputs, rows, k);
+      for (Index q = 0; q < count; ++q) prior[at(q)] = value(scalar, rows.row(q), rows.row(q));
+    } else {
+      gram(problem.kernel, problem.inputs, rows, p, k);
+      for (Index q = 0; q < count; ++q) {
+        value(problem.kernel, rows.row(q), rows.row(q), self);
+        for (Index a = 0; a < p; ++a) prior[at(q * p + a)] = self(a, a);
+      }
+    }
+    for (Index i = 0; i < k.rows(); ++i) {
+      for (double& v : k.row(i)) v *= root[at(i / width)];
+    }
+    if (!decoupled) {
+      const auto v = spread(solution.factors.front(), intercepts, k, prior, e0, solution.ridge);
+      for (Index q = 0; q < count * p; ++q) variance(first + q / p, q % p) = v[at(q)];
+      continue;
+    }
+    ExactProblem empty{problem.kernel, Matrix<double>(0, problem.inputs.cols()), Matrix<double>(0, p), {}, problem.intercept};
+    const Plan plan = make_plan(empty);
+    for (std::size_t s = 0; s < plan.pieces.size(); ++s) {
+      const double gain = plan.pieces[s].gain;
+      Matrix<double> scaled = k;
+      std::vector<double> own = prior;
+      for (double& v : scaled.values()) v *= gain;
+      for (double& v : own) v *= gain;
+      const auto v = spread(solution.factors[s], intercepts, scaled, own, e0, solution.ridge);
+      for (const auto& direction : plan.pieces[s].directions) {
+        for (Index q = 0; q < count; ++q) {
+          for (Index a = 0; a < p; ++a) variance(first + q, a) += direction[at(a)] * direction[at(a)] * v[at(q)];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace mercer

@@ -1,0 +1,48 @@
+#pragma once
+#include <mercer/progress.hpp>
+
+#include <vector>
+
+#include "solve/ridge.hpp"
+#include "solve/statistics.hpp"
+
+namespace mercer {
+
+/// Mean squared leave-one-out error at one penalty.
+struct PenaltyScore {
+  double penalty = 0;
+  double mean_square = 0;          ///< mean over rows of ‖y_i - f_{-i}(x_i)‖², weighted
+  std::vector<double> per_output;  ///< p
+};
+
+struct PenaltyPath {
+  std::vector<PenaltyScore> scores;  ///< by penalty, ascending
+  std::size_t best = 0;
+  Index rows = 0;        ///< rows whose leave-one-out error was computed
+  bool all_rows = true;  ///< false: a random subset, since every row would cost more than the fit itself
+};
+
+/// Rows kept for leave-one-out: centred features and targets.
+struct LeaveOneOutRows {
+  Matrix<double> features;       ///< q × m, minus the mean feature
+  Matrix<double> targets;        ///< q × p, minus the mean target
+  std::vector<double> weights;   ///< q
+  bool all_rows = true;
+};
+/// All rows, or a random subset of about 16 million feature values, chosen by the row number and `seed` alone.
+LeaveOneOutRows leave_one_out_rows(const FourierMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
+                                   Progress* progress);
+
+/// Exact leave-one-out errors of ridge at many penalties, without refitting. Leaving out one copy of a row of weight w means
+/// leaving out one unit of its weight. With leverages h (per unit weight) and residuals r:  constant coupling: in the
+/// eigenbasis of A, r_ij/(1 - h_ij);  coupled outputs: (I - H_i)⁻¹ r_i.
+PenaltyPath leave_one_out(const EigenSystem& eigen, const LeaveOneOutRows& rows, const std::vector<double>& penalties);
+
+/// The same by one Cholesky factorisation per penalty, for systems too large to diagonalise.
+PenaltyPath leave_one_out(const NormalSystem& system, const LeaveOneOutRows& rows, const std::vector<double>& penalties,
+                          Progress* progress);
+
+/// Penalties worth trying: powers of `step` times the largest eigenvalue bound (trace of the Gram over n), from 1e-13 to 10.
+std::vector<double> penalty_grid(const NormalSystem& system, double step);
+
+}  // namespace mercer

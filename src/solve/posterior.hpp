@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/matrix.hpp"
+#include "map/coupling.hpp"
+
+namespace mercer {
+
+/// What to keep for predictive standard deviations.
+enum class Uncertainty {
+  automatic,  ///< full up to 4096 parameters, samples beyond
+  full,       ///< a factor of the posterior precision: exact
+  samples,    ///< 64 draws of the posterior: relative error of a standard deviation about 9 %
+  none,
+};
+constexpr Index full_posterior_limit = 4096;
+constexpr Index posterior_samples = 64;
+/// Which of full, samples, none it is for a model of this many parameters.
+Uncertainty resolve(Uncertainty wish, Index parameters);
+
+/// The spread of f(x) under the Gaussian-process reading of ridge: θ ~ N(θ^, σ² M⁻¹), M = ΦΦᵀ + nλI (centred rows).
+/// variance(x)_a is relative to the noise variance σ²_a: multiply by it.
+struct Posterior {
+  enum class Kind { none, cholesky, eigen, samples };
+  Kind kind = Kind::none;
+  /// cholesky, one gain: L of γG + nλI (m × m); coupled: L of M (parameters²).
+  /// eigen: eigenvectors of G as rows.  samples: (count·p) × columns deviations of the weights W.
+  Matrix<double> factor;
+  std::vector<double> spectrum;      ///< eigen: eigenvalues of G
+  double ridge = 0;                  ///< nλ
+  std::vector<double> mean_feature;  ///< columns; subtracted before anything else
+  double intercept_variance = 0;     ///< 1/n with an intercept, 0 without
+
+  /// out (rows × p): Var f_a(x_i)/σ²_a for feature rows φ (rows × columns). phi is centred in place.
+  void variance(const Coupling& coupling, MutMatrix phi, MutMatrix out) const;
+};
+
+}  // namespace mercer

@@ -1,0 +1,324 @@
+#include "solve/ridge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/fail.hpp"
+#include "base/parallel.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+
+namespace mercer {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// Posterior draws from a factor: L⁻ᵀη has covariance (LLᵀ)⁻¹. Column s of the result is draw s.
+Matrix<double> draws(ConstMatrix factor, Index count, std::string_view what) {
+  const Stream stream(0, what);
+  Matrix<double> eta(factor.rows, count);
+  for (Index k = 0; k < eta.rows(); ++k) {
+    for (Index s = 0; s < count; ++s) eta(k, s) = stream.normal(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s));
+  }
+  solve_lower_transposed(factor, eta);
+  return eta;
+}
+
+/// tr(M⁻¹) by 32 Rademacher probes (Hutchinson): its error is far below that of a noise estimate.
+double inverse_trace(ConstMatrix factor) {
+  constexpr Index probes = 32;
+  const Stream stream(0, "trace");
+  Matrix<double> z(factor.rows, probes);
+  for (Index k = 0; k < z.rows(); ++k) {
+    for (Index s = 0; s < probes; ++s) {
+      z(k, s) = (stream.bits(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s)) & 1U) != 0 ? 1.0 : -1.0;
+    }
+  }
+  solve_lower(factor, z);
+  double sum = 0;
+  for (const double v : z.values()) sum += v * v;
+  return sum / probes;
+}
+
+struct Factored {
+  Matrix<double> factor;
+  std::string note;
+};
+
+/// Thrown inside this file alone, when an eigenvalue solve can take over.
+struct NotPositiveDefinite {
+  Index pivot;
+};
+
+/// L of scale·A + ridge·I (lower triangle of A given). Not positive definite in double means ridge is below the rounding error
+/// of A: sizes that an eigenvalue solve can handle are handed to it, for larger ones the smallest shift that factors is used.
+Factored factor_shifted(ConstMatrix a, double scale, double ridge, bool may_shift) {
+  double trace = 0;
+  for (Index i = 0; i < a.rows; ++i) trace += scale * a(i, i);
+  double jitter = 0;
+  Index failed = -1;
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    Matrix<double> m(a.rows, a.cols);
+    parallel_for(a.rows, [&](Index i) {
+      for (Index j = 0; j <= i; ++j) m(i, j) = scale * a(i, j);
+      m(i, i) += ridge + jitter;
+    });
+    const Index pivot = cholesky(m);
+    if (pivot < 0) {
+      std::string note;
+      if (jitter > 0) {
+        note = "the normal matrix was not positive definite at pivot " + std::to_string(failed) +
+               " (the penalty is below rounding error); solved with the ridge raised from " + shortest(ridge) + " to " +
+               shortest(ridge + jitter) + ": use a larger --penalty, or --precision float64";
+      }
+      return {std::move(m), note};
+    }
+    if (!may_shift) throw NotPositiveDefinite{pivot};
+    if (failed < 0) failed = pivot;
+    jitter = jitter == 0 ? 1e-15 * std::max(trace, std::numeric_limits<double>::min()) : 10 * jitter;
+  }
+  fail_internal("the normal matrix could not be factored even with a large shift; are there infinite or huge inputs?");
+}
+
+void keep_posterior_base(const NormalSystem& system, double ridge, Posterior& posterior) {
+  posterior.ridge = ridge;
+  posterior.mean_feature = system.mean_feature;
+  posterior.intercept_variance = system.intercept ? 1 / system.weight : 0;
+}
+
+Matrix<double> gram_times(const NormalSystem& system, const Matrix<double>& weights) {
+  Matrix<double> gram = system.gram;
+  mirror_lower(gram);
+  Matrix<double> product(weights.rows(), weights.cols());
+  gemm<double>(false, false, 1.0, gram, weights, 0.0, product);
+  return product;
+}
+
+/// Adds draw s of channel coefficients (m × count) times B_j to the deviations of W, stored (count·p) × m.
+void add_channel_draws(const Matrix<double>& coefficients, const Matrix<double>& b, Index channel, Matrix<double>& deviations) {
+  const Index p = b.rows();
+  for (Index s = 0; s < coefficients.cols(); ++s) {
+    for (Index a = 0; a < p; ++a) {
+      for (Index c = 0; c < coefficients.rows(); ++c) deviations(s * p + a, c) += b(a, channel) * coefficients(c, s);
+    }
+  }
+}
+
+/// Above this an eigenvalue solve takes minutes.
+constexpr Index eigen_rescue_limit = 4096;
+
+void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertainty keep, RidgeSolution& solution, double& trace) {
+  const Channels ch = channels(system);
+  const auto runs = equal_gain_runs(ch);
+  const Index m = system.gram.rows();
+  const Index p = ch.factor.rows();
+  // One factor can be kept exactly; several gains share one eigenbasis instead, or draws.
+  const bool keep_factor = keep == Uncertainty::full && runs.size() == 1;
+  const bool keep_draws = keep == Uncertainty::samples || (keep == Uncertainty::full && runs.size() > 1);
+  if (keep_draws) {
+    solution.posterior.kind = Posterior::Kind::samples;
+    solution.posterior.factor = Matrix<double>(posterior_samples * p, m);
+  }
+  Matrix<double> theta(m, ch.factor.cols());
+  for (const auto& run : runs) {
+    const double gain = ch.gain[at(run.front())];
+    Factored f = factor_shifted(system.gram, gain, ridge, m > eigen_rescue_limit);
+    solution.note = f.note;
+    Matrix<double> x(m, static_cast<Index>(run.size()));
+    for (Index c = 0; c < m; ++c) {
+      for (std::size_t r = 0; r < run.size(); ++r) x(c, static_cast<Index>(r)) = ch.rhs(c, run[r]);
+    }
+    cholesky_solve(f.factor, x);
+    for (Index c = 0; c < m; ++c) {
+      for (std::size_t r = 0; r < run.size(); ++r) theta(c, run[r]) = x(c, static_cast<Index>(r));
+    }
+    trace += static_cast<double>(run.size()) * (static_cast<double>(m) - ridge * inverse_trace(f.factor));
+    if (keep_draws) {
+      for (const Index j : run) {
+        add_channel_draws(draws(f.factor, posterior_samples, "posterior " + std::to_string(j)), ch.factor, j,
+                          solution.posterior.factor);
+      }
+    }
+    if (keep_factor) {
+      solution.posterior.kind = Posterior::Kind::cholesky;
+      solution.posterior.factor = std::move(f.factor);
+    }
+  }
+  gemm<double>(false, true, 1.0, theta, ch.factor, 0.0, solution.weights);
+}
+
+void solve_cholesky_coupled(const NormalSystem& system, double ridge, Uncertainty keep, bool may_shift, RidgeSolution& solution,
+                            double& trace) {
+  const Coupling& coupling = *system.coupling;
+  Matrix<double> m = coupling.normal_matrix(system.gram);
+  Matrix<double> theta(coupling.parameters(), 1);
+  coupling.contract(system.cross, theta.values());
+  Factored f = factor_shifted(m, 1.0, ridge, may_shift);
+  m = {};
+  solution.note = f.note;
+  cholesky_solve(f.factor, theta);
+  coupling.expand(theta.values(), solution.weights);
+  trace = static_cast<double>(coupling.parameters()) - ridge * inverse_trace(f.factor);
+  if (keep == Uncertainty::samples) {
+    const Matrix<double> drawn = draws(f.factor, posterior_samples, "posterior");
+    const Index p = coupling.outputs();
+    solution.posterior.kind = Posterior::Kind::samples;
+    solution.posterior.factor = Matrix<double>(posterior_samples * p, coupling.columns());
+    Matrix<double> w(coupling.columns(), p);
+    std::vector<double> one(at(coupling.parameters()));
+    for (Index s = 0; s < posterior_samples; ++s) {
+      for (Index k = 0; k < coupling.parameters(); ++k) one[at(k)] = drawn(k, s);
+      coupling.expand(one, w);
+      for (Index c = 0; c < coupling.columns(); ++c) {
+        for (Index a = 0; a < p; ++a) solution.posterior.factor(s * p + a, c) = w(c, a);
+      }
+    }
+  } else if (keep == Uncertainty::full) {
+    solution.posterior.kind = Posterior::Kind::cholesky;
+    solution.posterior.factor = std::move(f.factor);
+  }
+}
+
+}  // namespace
+
+Channels channels(const NormalSystem& system) {
+  Channels ch;
+  ch.factor = system.coupling->constant_factor();
+  const Index width = ch.factor.cols();
+  for (Index j = 0; j < width; ++j) {
+    double gain = 0;
+    for (Index a = 0; a < ch.factor.rows(); ++a) gain += ch.factor(a, j) * ch.factor(a, j);
+    ch.gain.push_back(gain);
+    ch.order.push_back(j);
+  }
+  std::ranges::stable_sort(ch.order, [&](Index a, Index b) { return ch.gain[at(a)] < ch.gain[at(b)]; });
+  ch.rhs = Matrix<double>(system.cross.rows(), width);
+  gemm<double>(false, false, 1.0, system.cross, ch.factor, 0.0, ch.rhs);
+  return ch;
+}
+
+std::vector<std::vector<Index>> equal_gain_runs(const Channels& ch) {
+  std::vector<std::vector<Index>> runs;
+  for (const Index j : ch.order) {
+    const bool same = !runs.empty() && std::abs(ch.gain[at(j)] - ch.gain[at(runs.back().front())]) <= 1e-12 * ch.gain[at(j)];
+    if (!same) runs.emplace_back();
+    runs.back().push_back(j);
+  }
+  return runs;
+}
+
+void finish(const NormalSystem& system, ConstMatrix gram_weights, double trace, RidgeSolution& solution) {
+  const Index m = system.cross.rows();
+  const Index p = system.cross.cols();
+  solution.intercept = system.mean_target;
+  if (system.intercept) {
+    for (Index a = 0; a < p; ++a) {
+      for (Index c = 0; c < m; ++c) solution.intercept[at(a)] -= system.mean_feature[at(c)] * solution.weights(c, a);
+    }
+  }
+  // Σ w r² = Σ w y~² - 2 Wᵀ(φ~ᵀy~) + Wᵀ G W, from the statistics alone.
+  solution.degrees_of_freedom = trace / static_cast<double>(p) + (system.intercept ? 1 : 0);
+  const double left = std::max(system.weight - solution.degrees_of_freedom, 0.01 * system.weight);
+  solution.noise.clear();
+  for (Index a = 0; a < p; ++a) {
+    double rss = system.target_square[at(a)];
+    for (Index c = 0; c < m; ++c) rss += solution.weights(c, a) * (gram_weights(c, a) - 2 * system.cross(c, a));
+    // A perfect fit still carries the rounding of its statistics.
+    solution.noise.push_back(std::max(rss, 1e-12 * std::abs(system.target_square[at(a)])) / left);
+  }
+}
+
+RidgeSolution solve_cholesky(const NormalSystem& system, double penalty, Uncertainty keep) {
+  const Coupling& coupling = *system.coupling;
+  const double ridge = penalty * system.weight;
+  RidgeSolution solution;
+  solution.solver = "cholesky";
+  solution.weights = Matrix<double>(coupling.columns(), coupling.outputs());
+  keep_posterior_base(system, ridge, solution.posterior);
+  keep = resolve(keep, coupling.is_constant() ? coupling.columns() : coupling.parameters());
+  double trace = 0;
+  try {
+    if (coupling.is_constant()) {
+      solve_cholesky_channels(system, ridge, keep, solution, trace);
+    } else {
+      solve_cholesky_coupled(system, ridge, keep, coupling.parameters() > eigen_rescue_limit, solution, trace);
+    }
+  } catch (const NotPositiveDefinite& failure) {
+    const EigenSystem rescue(system);
+    solution = rescue.solve(penalty, keep);
+    solution.note = "the normal matrix was not positive definite at pivot " + std::to_string(failure.pivot) +
+                    " (smallest eigenvalue " + shortest(rescue.eigen().values.front()) + ", largest " +
+                    shortest(rescue.eigen().values.back()) +
+                    "): solved by eigenvalues instead; a larger --penalty or --precision float64 avoids this";
+    return solution;
+  }
+  finish(system, gram_times(system, solution.weights), trace, solution);
+  return solution;
+}
+
+EigenSystem::EigenSystem(const NormalSystem& system) : system_(system) {
+  const Coupling& coupling = *system.coupling;
+  if (coupling.is_constant()) {
+    eigen_ = eigh(system.gram);
+    const Channels ch = channels(system);
+    rotated_ = Matrix<double>(ch.rhs.rows(), ch.rhs.cols());
+    gemm<double>(false, false, 1.0, eigen_.vectors, ch.rhs, 0.0, rotated_);
+  } else {
+    eigen_ = eigh(coupling.normal_matrix(system.gram));
+    Matrix<double> rhs(coupling.parameters(), 1);
+    coupling.contract(system.cross, rhs.values());
+    rotated_ = Matrix<double>(rhs.rows(), 1);
+    gemm<double>(false, false, 1.0, eigen_.vectors, rhs, 0.0, rotated_);
+  }
+  // Rounding leaves tiny negative eigenvalues; a Gram matrix has none.
+  for (double& value : eigen_.values) value = std::max(value, 0.0);
+}
+
+RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
+  const Coupling& coupling = *system_.coupling;
+  const double ridge = penalty * system_.weight;
+  const bool constant = coupling.is_constant();
+  // With no penalty, directions that the data do not determine get 0: the solution of least norm.
+  const double cut = ridge > 0 ? 0.0 : 1e-12 * eigen_.values.back();
+  std::vector<double> gain(at(rotated_.cols()), 1.0);
+  if (constant) gain = channels(system_).gain;
+  RidgeSolution solution;
+  solution.solver = "eigen";
+  solution.weights = Matrix<double>(coupling.columns(), coupling.outputs());
+  keep_posterior_base(system_, ridge, solution.posterior);
+  Matrix<double> scaled = rotated_;
+  double trace = 0;
+  for (Index k = 0; k < scaled.rows(); ++k) {
+    for (Index j = 0; j < scaled.cols(); ++j) {
+      const double value = gain[at(j)] * eigen_.values[at(k)];
+      const double inverse = value + ridge > cut ? 1 / (value + ridge) : 0.0;
+      scaled(k, j) *= inverse;
+      trace += value * inverse;
+    }
+  }
+  Matrix<double> theta(scaled.rows(), scaled.cols());
+  gemm<double>(true, false, 1.0, eigen_.vectors, scaled, 0.0, theta);
+  if (constant) {
+    gemm<double>(false, true, 1.0, theta, coupling.constant_factor(), 0.0, solution.weights);
+  } else {
+    coupling.expand(theta.values(), solution.weights);
+  }
+  finish(system_, gram_times(system_, solution.weights), trace, solution);
+  if (resolve(keep, scaled.rows()) == Uncertainty::none) return solution;
+  if (constant) {
+    solution.posterior.kind = Posterior::Kind::eigen;
+    solution.posterior.factor = eigen_.vectors;
+    solution.posterior.spectrum = eigen_.values;
+  } else {
+    RidgeSolution factored;
+    double ignored = 0;
+    factored.weights = Matrix<double>(coupling.columns(), coupling.outputs());
+    solve_cholesky_coupled(system_, ridge, resolve(keep, coupling.parameters()), true, factored, ignored);
+    keep_posterior_base(system_, ridge, factored.posterior);
+    solution.posterior = std::move(factored.posterior);
+  }
+  return solution;
+}
+
+}  // namespace mercer

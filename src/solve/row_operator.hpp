@@ -1,0 +1,58 @@
+#pragma once
+#include <mercer/progress.hpp>
+
+#include <vector>
+
+#include "solve/feature_rows.hpp"
+#include "solve/ridge.hpp"
+#include "solve/statistics.hpp"
+
+namespace mercer {
+
+/// The normal operator of ridge as passes over the rows, never as a matrix (paper 1, appendix D). Several systems are handled
+/// at once, as the columns of `size() × k` matrices. Constant couplings: a system is one channel (size m); otherwise it is a
+/// whole θ (size parameters).
+template <class Real>
+class RowOperator {
+ public:
+  /// Features of all rows are kept when they take no more than `memory_bytes`; otherwise they are computed on every pass.
+  RowOperator(const FourierMap& map, RowSource& rows, bool intercept, Index memory_bytes, Progress* progress);
+
+  Index size() const;
+  bool keeps_features() const { return keep_; }
+  const Coupling& coupling() const { return map_.coupling(); }
+  /// Means, Σ w φ~y~ᵀ, Σ w y~², Σ w: everything of the normal system but its Gram matrix, from one pass.
+  const NormalSystem& system() const { return system_; }
+
+  /// out = Σ_i w_i Φ~_i Φ~_iᵀ v, for every column of v. 4·n·m·k·(p or 1) flops.
+  void apply(ConstMatrix v, MutMatrix out);
+  /// Σ_i w_i φ~_i φ~_iᵀ W with the scalar Gram, whatever the coupling (W: columns × k).
+  Matrix<double> gram_times(ConstMatrix w);
+  /// Σ_i √w_i Φ~_i ε_i with ε addressed by (row, output) from `what`: the random right-hand sides of posterior draws.
+  void random_rhs(std::string_view what, MutMatrix out);
+  /// At most about `count` rows √w Φ~ (as rows of length size()), evenly spread over the data.
+  Matrix<double> sample_rows(Index count);
+
+ private:
+  template <class Consumer>
+  void for_blocks(const Consumer& consume);
+  Matrix<double> expand(ConstMatrix v) const;
+  void contract(ConstMatrix s, MutMatrix out) const;
+  /// S = Σ φ~ᵀ F over blocks, with F (rows × k·width) made by `fill` from the block and then weighted by it.
+  template <class Fill>
+  Matrix<double> adjoint_pass(Index cols, const Fill& fill);
+
+  struct Kept {
+    Matrix<Real> features;
+    std::vector<double> weights;
+    Index first_row;
+  };
+  const FourierMap& map_;
+  RowSource& rows_;
+  bool keep_;
+  Progress* progress_;
+  std::vector<Kept> kept_;
+  NormalSystem system_;
+};
+
+}  // namespace mercer

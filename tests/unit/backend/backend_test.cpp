@@ -1,0 +1,172 @@
+#include "backend/backend.hpp"
+
+#include <gtest/gtest.h>
+#include <mercer/error.hpp>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "base/random.hpp"
+
+namespace mercer {
+namespace {
+
+using RowMajor = ::Eigen::Matrix<double, ::Eigen::Dynamic, ::Eigen::Dynamic, ::Eigen::RowMajor>;
+
+template <class Real>
+Matrix<Real> random_matrix(Index rows, Index cols, std::uint64_t seed) {
+  const Stream stream(seed, "test");
+  Matrix<Real> m(rows, cols);
+  for (Index i = 0; i < rows; ++i) {
+    for (Index j = 0; j < cols; ++j) m(i, j) = static_cast<Real>(stream.normal(i, j));
+  }
+  return m;
+}
+
+template <class Real>
+RowMajor as_eigen(const Matrix<Real>& m) {
+  RowMajor e(m.rows(), m.cols());
+  for (Index i = 0; i < m.rows(); ++i) {
+    for (Index j = 0; j < m.cols(); ++j) e(i, j) = static_cast<double>(m(i, j));
+  }
+  return e;
+}
+
+double largest_difference(const RowMajor& a, const RowMajor& b) { return (a - b).cwiseAbs().maxCoeff(); }
+
+TEST(Gemm, EqualsEigenForEveryTransposition) {
+  for (const bool ta : {false, true}) {
+    for (const bool tb : {false, true}) {
+      const auto a = ta ? random_matrix<double>(37, 600, 1) : random_matrix<double>(600, 37, 1);
+      const auto b = tb ? random_matrix<double>(1100, 37, 2) : random_matrix<double>(37, 1100, 2);
+      auto c = random_matrix<double>(600, 1100, 3);
+      const RowMajor ea = ta ? RowMajor(as_eigen(a).transpose()) : as_eigen(a);
+      const RowMajor eb = tb ? RowMajor(as_eigen(b).transpose()) : as_eigen(b);
+      const RowMajor expected = 0.5 * ea * eb + 2.0 * as_eigen(c);
+      gemm<double>(ta, tb, 0.5, a, b, 2.0, c);
+      EXPECT_LT(largest_difference(as_eigen(c), expected), 1e-12);
+    }
+  }
+}
+
+template <class Real>
+class GramOf : public ::testing::Test {};
+using Reals = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(GramOf, Reals);
+
+TYPED_TEST(GramOf, BlockAddsItsCrossProducts) {
+  const auto f = random_matrix<TypeParam>(300, 1100, 4);
+  Matrix<double> g(1100, 1100);
+  accumulate_gram<TypeParam>(f, g);
+  accumulate_gram<TypeParam>(f, g);
+  mirror_lower(g);
+  const RowMajor expected = 2.0 * as_eigen(f).transpose() * as_eigen(f);
+  const double eps = sizeof(TypeParam) == 4 ? 6e-8 : 1.2e-16;
+  // |fl(Σ f_ki f_kj) - Σ f_ki f_kj| ≤ n·eps·Σ|f_ki f_kj| ≤ n·eps·max_i Σ f_ki².
+  EXPECT_LT(largest_difference(as_eigen(g), expected), 300 * eps * expected.diagonal().maxCoeff());
+}
+
+TYPED_TEST(GramOf, IsBitEqualForAnyNumberOfThreads) {
+  const auto f = random_matrix<TypeParam>(200, 1300, 5);
+  Matrix<double> reference;
+  for (const int count : {1, 2, 3}) {
+    set_threads(count);
+    Matrix<double> g(1300, 1300);
+    accumulate_gram<TypeParam>(f, g);
+    if (count == 1) {
+      reference = g;
+    } else {
+      EXPECT_TRUE(std::equal(g.values().begin(), g.values().end(), reference.values().begin()));
+    }
+  }
+  set_threads(0);
+}
+
+template <class Real>
+void check_cos_sin(Real limit, Real tolerance) {
+  std::vector<Real> phase;
+  for (Real x = -limit; x <= limit; x += limit / Real(20001.7)) phase.push_back(x);
+  for (int k = -40; k <= 40; ++k) phase.push_back(static_cast<Real>(k * 0.78539816339744830962));  // multiples of π/4
+  phase.insert(phase.end(), {Real(0), Real(-0.0), limit * 100, Real(1e-30)});
+  std::vector<Real> c(phase.size());
+  std::vector<Real> s(phase.size());
+  cos_sin<Real>(phase.data(), static_cast<Index>(phase.size()), Real(0.5), c.data(), s.data());
+  for (std::size_t i = 0; i < phase.size(); ++i) {
+    const long double x = phase[i];
+    ASSERT_NEAR(static_cast<double>(c[i]), static_cast<double>(0.5L * std::cos(x)), tolerance) << static_cast<double>(x);
+    ASSERT_NEAR(static_cast<double>(s[i]), static_cast<double>(0.5L * std::sin(x)), tolerance) << static_cast<double>(x);
+  }
+}
+
+TEST(CosSin, EveryInstructionSetIsAccurate) {
+  for (const Simd level : {Simd::portable, Simd::avx2, Simd::avx512}) {
+    if (!simd_supported(level)) continue;
+    force_simd(level);
+    EXPECT_EQ(active_simd(), level);
+    check_cos_sin<float>(100.0F, 1.2e-7F * 0.5F);
+    check_cos_sin<float>(8192.0F, 1.2e-7F * 0.5F);
+    check_cos_sin<double>(100.0, 2.3e-16 * 0.5);
+    check_cos_sin<double>(1e6, 2.3e-16 * 0.5);
+  }
+  force_simd(Simd::automatic);
+}
+
+TEST(CosSin, NotANumberStaysNotANumber) {
+  const double phase[3] = {NAN, 1.0, INFINITY};
+  double c[3];
+  double s[3];
+  cos_sin<double>(phase, 3, 1.0, c, s);
+  EXPECT_TRUE(std::isnan(c[0]) && std::isnan(s[2]));
+  EXPECT_DOUBLE_EQ(c[1], std::cos(1.0));
+}
+
+TEST(Cholesky, FactorsSolvesAndIsBitEqualForAnyNumberOfThreads) {
+  const Index n = 700;
+  const auto f = random_matrix<double>(n + 50, n, 6);
+  Matrix<double> g(n, n);
+  accumulate_gram<double>(f, g);
+  mirror_lower(g);
+  const auto rhs = random_matrix<double>(n, 70, 7);
+  const RowMajor expected = as_eigen(g).llt().solve(as_eigen(rhs));
+  Matrix<double> reference;
+  for (const int count : {1, 2, 3}) {
+    set_threads(count);
+    Matrix<double> l = g;
+    EXPECT_EQ(cholesky(l), -1);
+    Matrix<double> x = rhs;
+    cholesky_solve(l, x);
+    EXPECT_LT(largest_difference(as_eigen(x), expected), 1e-9 * expected.cwiseAbs().maxCoeff());
+    if (count == 1) reference = x;
+    EXPECT_TRUE(std::equal(x.values().begin(), x.values().end(), reference.values().begin()));
+  }
+  set_threads(0);
+}
+
+TEST(Cholesky, NamesTheFailingPivot) {
+  Matrix<double> a(400, 400);
+  for (Index i = 0; i < 400; ++i) a(i, i) = i == 300 ? -1.0 : 1.0;
+  EXPECT_EQ(cholesky(a), 300);
+}
+
+TEST(Eigh, RebuildsTheMatrix) {
+  const auto f = random_matrix<double>(90, 60, 8);
+  Matrix<double> g(60, 60);
+  accumulate_gram<double>(f, g);
+  const Eigen e = eigh(g);  // only the lower triangle is filled
+  mirror_lower(g);
+  const RowMajor v = as_eigen(e.vectors);
+  const ::Eigen::VectorXd w = ::Eigen::Map<const ::Eigen::VectorXd>(e.values.data(), 60);
+  EXPECT_LT(largest_difference(v.transpose() * w.asDiagonal() * v, as_eigen(g)), 1e-11);
+  EXPECT_LE(e.values.front(), e.values.back());
+}
+
+TEST(Blas, RunsOnKernelsThatFitTheCpu) {
+  const BackendInfo info = backend_info();
+  EXPECT_EQ(info.warning, "") << info.blas_kernels;
+  EXPECT_NE(info.blas_kernels, "Prescott");
+}
+
+}  // namespace
+}  // namespace mercer
