@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "backend/backend.hpp"
@@ -9,6 +10,7 @@
 #include "base/matrix.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
+#include "io/atomic_file.hpp"
 #include "model/state.hpp"
 
 namespace mercer::cli {
@@ -171,6 +173,21 @@ std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
   for (std::size_t a = 0; a < s.names.size(); ++a) rows.push_back({s.names[a], brief(s.rmse[a]), brief(s.mae[a]), brief(s.rrmse[a])});
   return table({"target", "RMSE", "MAE", "RRMSE"}, rows) + "\nR² " + brief(s.r2) + ", mean RRMSE " + brief(s.arrmse) + ", on " +
          human_count(static_cast<double>(s.rows)) + " rows (RRMSE 1 is the training mean as prediction)";
+}
+
+void check_output(const Arguments& a) {
+  const std::string path = a.text("output");
+  if (!a.has("output")) return;
+  if (path == "-") fail_argument("-o - is for tables on standard output; give this file a name");
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(path, ignored).type();
+  const bool special = kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::regular &&
+                       kind != std::filesystem::file_type::directory;
+  if (!special) const AtomicFile probe(path);  // a FIFO is opened once only
+}
+
+std::string counted(Index count, const std::string& noun) {
+  return human_count(static_cast<double>(count)) + " " + noun + (count == 1 ? "" : "s");
 }
 
 void warn_about_backend(const Console& console) {

@@ -36,6 +36,11 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress);
 nlohmann::json to_json(const Scores& scores, const std::vector<std::string>& classes);
 std::string to_text(const Scores& scores, const std::vector<std::string>& classes);
 
+/// Refuses an -o that cannot be written before the work is done rather than after it.
+void check_output(const Arguments& arguments);
+/// "1 row", "2 000 rows".
+std::string counted(Index count, const std::string& noun);
+
 /// Warns once when the BLAS underneath is crippled.
 void warn_about_backend(const Console& console);
 
@@ -48,8 +53,5 @@ int run_info(const Arguments& arguments);
 int run_accumulate(const Arguments& arguments);
 int run_merge(const Arguments& arguments);
 int run_solve(const Arguments& arguments);
-
-
-
 
 }  // namespace mercer::cli

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/fail.hpp"
@@ -23,9 +24,19 @@ Recipe recipe_like(const std::string& path) {
 }
 
 void refuse_with_like(const Arguments& a) {
-  for (const char* name : {"target", "inputs", "kernel", "map", "weights", "precision", "no-standardize", "no-intercept", "seed"}) {
+  for (const char* name : {"target", "inputs", "kernel", "map", "weights", "precision", "no-standardize", "no-intercept", "seed",
+                           "one-hot", "classify"}) {
     if (a.has(name)) fail_argument(std::string("--") + name + " cannot be given with --like, which already says it");
   }
+}
+
+std::string column_list(const Schema& schema) {
+  constexpr std::size_t shown = 8;
+  std::vector<std::string> names;
+  for (const auto& column : schema.inputs) names.push_back(mercer::quoted(column.name));
+  const std::size_t count = names.size();
+  names.resize(std::min(count, shown));
+  return join(names, ", ") + (count > shown ? ", … (" + std::to_string(count) + " in all)" : "");
 }
 
 struct Opened {
@@ -44,6 +55,9 @@ Opened open_training(const Arguments& a, FitOptions& options) {
   } else {
     opened.data = open_dataset(a.files, dataset_options(a));
   }
+  if (!opened.data->has_targets()) {
+    fail_argument("which column is to be learned? Name it with --target; " + a.files.front() + " has " + column_list(opened.data->schema()));
+  }
   describe(*opened.data, options);
   return opened;
 }
@@ -57,10 +71,9 @@ std::string penalty_words(const FitSummary& s) {
 }
 
 void tell(const Console& console, const FitSummary& s, const Dataset& data, const std::string& output) {
-  if (data.rows_dropped() > 0) console.say(human_count(static_cast<double>(data.rows_dropped())) + " rows with missing cells left out");
-  if (data.cells_filled() > 0) console.say(human_count(static_cast<double>(data.cells_filled())) + " missing cells filled with column means");
-  console.say("fitted " + human_count(static_cast<double>(s.rows)) + " rows, " + std::to_string(s.inputs) + " inputs, " +
-              std::to_string(s.outputs) + (s.outputs == 1 ? " output" : " outputs"));
+  if (data.rows_dropped() > 0) console.say(counted(data.rows_dropped(), "row") + " with missing cells left out");
+  if (data.cells_filled() > 0) console.say(counted(data.cells_filled(), "missing cell") + " filled with column means");
+  console.say("fitted " + counted(s.rows, "row") + ", " + counted(s.inputs, "input") + ", " + counted(s.outputs, "output"));
   console.say("kernel " + s.kernel);
   console.say("map " + s.map + (s.sampling.empty() ? "" : " (" + s.sampling + ")") + ": " +
               human_count(static_cast<double>(s.features)) + (s.sampling.empty() ? " anchors, " : " features, ") +
@@ -85,6 +98,8 @@ int run_fit(const Arguments& a) {
   TerminalProgress progress(a.flag("quiet"));
   warn_about_backend(console);
   FitOptions options = fit_options(a);
+  if (a.has("split") && !a.has("holdout")) fail_argument("--split says what --holdout keeps out; give --holdout too, e.g. --holdout 0.2");
+  check_output(a);
   options.progress = &progress;
   const Stopwatch reading;
   Opened opened = open_training(a, options);
@@ -133,6 +148,7 @@ int run_accumulate(const Arguments& a) {
   const Console console(a);
   TerminalProgress progress(a.flag("quiet"));
   if (!a.has("output")) fail_argument("mercer accumulate needs -o FILE.stats");
+  check_output(a);
   FitOptions options = fit_options(a);
   options.progress = &progress;
   Opened opened = open_training(a, options);
@@ -151,6 +167,7 @@ int run_accumulate(const Arguments& a) {
 int run_merge(const Arguments& a) {
   const Console console(a);
   if (!a.has("output")) fail_argument("mercer merge needs -o FILE.stats");
+  check_output(a);
   StatisticsFile all = load_statistics(a.files.front());
   for (std::size_t k = 1; k < a.files.size(); ++k) {
     const StatisticsFile next = load_statistics(a.files[k]);
@@ -170,6 +187,7 @@ int run_merge(const Arguments& a) {
 int run_solve(const Arguments& a) {
   const Console console(a);
   if (!a.has("output")) fail_argument("mercer solve needs -o FILE.mercer");
+  check_output(a);
   const StatisticsFile file = load_statistics(a.files.front());
   FitOptions options = fit_options(a);
   if (options.solver == "cg" || options.solver == "sgd") fail_argument("--solver " + options.solver + " needs rows; statistics are solved by cholesky or eigen");

@@ -36,10 +36,22 @@ std::string unknown_words(const Verb& verb, const std::vector<std::string>& word
   for (const auto& word : words) {
     if (!word.starts_with("-")) continue;
     const std::string name = word.substr(0, word.find('='));
-    return "unknown option " + mercer::quoted(name) + did_you_mean(name, known) + "; mercer " + verb.name + " --help lists them";
+    const auto longer = std::ranges::find_if(known, [&](const std::string& k) { return name.size() > 3 && k.starts_with(name); });
+    const std::string hint = longer != known.end() ? " (did you mean '" + *longer + "'?)" : did_you_mean(name, known);
+    return "unknown option " + mercer::quoted(name) + hint + "; mercer " + verb.name + " --help lists them";
   }
   return "unexpected argument " + mercer::quoted(words.empty() ? "" : words.front()) + "; mercer " + verb.name + " takes " +
-         (verb.positionals.empty() ? "no files" : verb.positionals);
+         verb.positionals;
+}
+
+/// The parser's complaint in our words: an option without its value, or a flag with one.
+std::string misused(const Verb& verb, const CLI::ParseError& error) {
+  const std::string what(trim(split(error.what(), '\n').front()));
+  const std::string name = what.substr(0, what.find(':'));
+  const auto option = std::ranges::find(option_table(), name, &OptionSpec::name);
+  const std::string more = "; see mercer " + verb.name + " --help";
+  if (option == option_table().end()) return what + more;
+  return option->value.empty() ? name + " takes no value" + more : name + " needs a value, as in " + name + " " + option->value + more;
 }
 
 int run_verb(const Verb& verb, int argc, char** argv) {
@@ -68,7 +80,7 @@ int run_verb(const Verb& verb, int argc, char** argv) {
   } catch (const CLI::ExtrasError&) {
     return complain(unknown_words(verb, app.remaining()));
   } catch (const CLI::ParseError& e) {
-    return complain(std::string(trim(split(e.what(), '\n').front())) + "; see mercer " + verb.name + " --help");
+    return complain(misused(verb, e));
   }
   if (help) {
     std::fputs(help_text(verb).c_str(), stdout);
@@ -81,11 +93,23 @@ int run_verb(const Verb& verb, int argc, char** argv) {
     if (app.get_option("--" + name)->count() > 0) arguments.set(name, value);
   }
   if (arguments.files.size() < verb.least_files || arguments.files.size() > verb.most_files) {
-    return complain("mercer " + verb.name + " takes " + (verb.positionals.empty() ? "no files" : verb.positionals) + ", and " +
-                    std::to_string(arguments.files.size()) + (arguments.files.size() == 1 ? " was" : " were") + " given");
+    const std::size_t count = arguments.files.size();
+    return complain(verb.name + " takes " + verb.positionals + ", and " + (count == 0 ? "no" : std::to_string(count)) +
+                    (count == 1 ? " file was" : " files were") + " given; see mercer " + verb.name + " --help");
   }
   set_threads(static_cast<int>(std::min<std::int64_t>(1024, arguments.integer("threads", 0))));
-  return verb.run(arguments);
+  const int result = verb.run(arguments);
+  if (std::fflush(stdout) != 0) return complain("cannot write to standard output (is the disk full?)");
+  return result;
+}
+
+/// mercer [--help | help [VERB | --markdown]]
+int run_help(const std::vector<std::string>& words) {
+  const std::string topic = words.size() > 1 ? words[1] : "";
+  const auto verb = std::ranges::find(verbs(), topic, &Verb::name);
+  const std::string text = topic == "--markdown" ? reference_markdown() : verb != verbs().end() ? help_text(*verb) : help_text();
+  std::fputs(text.c_str(), stdout);
+  return words.empty() ? 2 : 0;
 }
 
 }  // namespace
@@ -93,16 +117,10 @@ int run_verb(const Verb& verb, int argc, char** argv) {
 int main(int argc, char** argv) {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
-  std::signal(SIGPIPE, SIG_IGN);
   try {
     const std::string word = argc > 1 ? argv[1] : "--help";
     if (word == "--help" || word == "-h" || word == "help") {
-      if (argc > 2 && std::string(argv[2]) == "--markdown") {
-        std::fputs(reference_markdown().c_str(), stdout);
-      } else {
-        std::fputs(help_text().c_str(), stdout);
-      }
-      return argc > 1 ? 0 : 2;
+      return run_help({argv + 1, argv + argc});
     }
     if (word == "--version") {
       std::puts("mercer " MERCER_VERSION);

@@ -65,6 +65,7 @@ int run_predict(const Arguments& a) {
   if (a.flag("latent") && !with_std) fail_argument("--latent goes with --std");
   if (a.flag("json") && !a.has("output")) fail_argument("with --json the predictions need a file of their own: give -o");
   const Model model = Model::load(a.files.front());
+  if (with_std && !model.classes().empty()) fail_argument("--std is for regression, and " + a.files.front() + " tells classes apart; its scores are in the table without --std");
   if (with_std && !model.has_uncertainty()) {
     fail_argument(a.files.front() + " was fitted without what standard deviations need; fit again with --uncertainty full or samples");
   }

@@ -1,1 +1,28 @@
-# The shared library: every layer in one libmercer.so, only MERCER_API symbols shown.
+# The shared library: every layer in one libmercer.so that shows only MERCER_API symbols and no dependency of its own.
+get_property(layers GLOBAL PROPERTY MERCER_LAYERS)
+list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+add_library(mercer_shared SHARED ${objects})
+add_library(mercer::mercer ALIAS mercer_shared)
+set_target_properties(mercer_shared PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME mercer EXPORT_NAME mercer)
+target_link_libraries(mercer_shared PRIVATE Threads::Threads ZLIB::ZLIB ${CMAKE_DL_LIBS})
+if(MERCER_HAVE_HDF5)
+  target_link_libraries(mercer_shared PRIVATE ${HDF5_C_LIBRARIES})
+endif()
+if(MERCER_SANITIZE)
+  target_link_options(mercer_shared PRIVATE -fsanitize=${MERCER_SANITIZE})
+endif()
+target_include_directories(mercer_shared PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(mercer_shared PUBLIC cxx_std_20)
+set_target_properties(mercer_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+
+install(TARGETS mercer_shared EXPORT mercerTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/mercer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT mercerTargets NAMESPACE mercer:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mercer)
+include(CMakePackageConfigHelpers)
+configure_package_config_file(cmake/mercerConfig.cmake.in ${PROJECT_BINARY_DIR}/mercerConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mercer)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/mercerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/mercerConfig.cmake ${PROJECT_BINARY_DIR}/mercerConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mercer)
+configure_file(cmake/mercer.pc.in ${PROJECT_BINARY_DIR}/mercer.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/mercer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

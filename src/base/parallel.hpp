@@ -1,13 +1,10 @@
 #pragma once
+#include <mercer/threads.hpp>
 #include <mercer/view.hpp>
 
 #include <functional>
 
 namespace mercer {
-
-/// How many threads work is spread over. 0 asks for one per core. Applies to every later call of the process.
-void set_threads(int count);
-int threads();
 
 /// Calls task(0), …, task(count - 1), each once, in any order, spread over the pool; returns when all are done.
 /// Tasks must write to separate places; the way work is cut into tasks must not depend on threads(), which is what makes

@@ -119,14 +119,14 @@ Schema FileDataset::learned_schema() const {
   for (const UsedColumn& column : decoder_.columns()) {
     if (column.role == UsedColumn::Role::target) {
       schema.targets.push_back(column.name);
-      if (column.text) schema.classes = column.labels.sorted();
+      if (column.text()) schema.classes = column.labels->sorted();
     } else if (column.role == UsedColumn::Role::weight) {
       schema.weights = column.name;
     } else {
       InputColumn& input = schema.inputs.emplace_back();
       input.name = column.name;
-      if (column.text) {
-        input.categories = column.labels.sorted();
+      if (column.text()) {
+        input.categories = column.labels->sorted();
       } else if (column.present > 0) {
         input.fill = static_cast<double>(column.sum / static_cast<long double>(column.present));
       }
@@ -143,13 +143,13 @@ void FileDataset::put_inputs(std::span<const double> row, std::span<double> inpu
   for (std::size_t j = 0; j < schema_.inputs.size(); ++j) {
     const double value = row[j];
     const bool missing = std::isnan(value);
-    if (!columns[j].text) {
+    if (!columns[j].text()) {
       inputs[out++] = missing && fill ? schema_.inputs[j].fill : value;
       continue;
     }
     const std::size_t count = schema_.inputs[j].categories.size();
     std::fill_n(inputs.begin() + static_cast<Index>(out), count, missing && !fill ? missing_number : 0.0);
-    if (!missing) inputs[out + static_cast<std::size_t>(columns[j].labels.rank(static_cast<Index>(value)))] = 1;
+    if (!missing) inputs[out + static_cast<std::size_t>(columns[j].labels->rank(static_cast<Index>(value)))] = 1;
     out += count;
   }
 }
@@ -158,8 +158,8 @@ void FileDataset::put_targets(std::span<const double> row, std::span<double> tar
   for (std::size_t k = 0; k < targets.size(); ++k) {
     const std::size_t j = static_cast<std::size_t>(plan_.inputs) + k;
     const UsedColumn& column = decoder_.columns()[j];
-    const bool label = column.text && !std::isnan(row[j]);
-    targets[k] = label ? static_cast<double>(column.labels.rank(static_cast<Index>(row[j]))) : row[j];
+    const bool label = column.text() && !std::isnan(row[j]);
+    targets[k] = label ? static_cast<double>(column.labels->rank(static_cast<Index>(row[j]))) : row[j];
   }
 }
 

@@ -122,8 +122,9 @@ class IdxReader final : public TableReader {
 
 IdxReader::IdxReader(std::unique_ptr<ByteSource> images, std::unique_ptr<ByteSource> labels)
     : TableReader(images->path()), images_(std::move(images)) {
+  if (images_.rows() == 0) fail_file(path() + ": no rows of data");
   if (images_.dimensions() == 1) {
-    set_names({"label"});
+    adopt_names({"label"});
     return;
   }
   std::vector<std::string> names = numbered_names(images_.cols());
@@ -136,7 +137,7 @@ IdxReader::IdxReader(std::unique_ptr<ByteSource> images, std::unique_ptr<ByteSou
     }
     names.emplace_back("label");
   }
-  set_names(std::move(names));
+  adopt_names(std::move(names));
 }
 
 void IdxReader::rewind() {

@@ -37,6 +37,7 @@ class NpyReader final : public TableReader {
 NpyReader::NpyReader(std::unique_ptr<ByteSource> source, Index memory_bytes)
     : TableReader(source->path()), window_(std::move(source)) {
   read_header();
+  if (header_.rows == 0) fail_file(path() + ": no rows of data");
   if (header_.cols == 0) fail_file(path() + ": an array of no columns");
   refuse_too_many_columns(header_.cols);
   check_size();

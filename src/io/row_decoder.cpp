@@ -34,8 +34,8 @@ RowDecoder::RowDecoder(const ColumnPlan& plan, const DatasetOptions& options)
     if (known_labels_ && column.role == UsedColumn::Role::input) labels = &options.like->inputs[j].categories;
     if (known_labels_ && column.role == UsedColumn::Role::target) labels = &options.like->classes;
     if (labels != nullptr && !labels->empty()) {
-      column.labels = Codebook(*labels);
       declare_text(place);
+      *column.labels = Codebook(*labels);
     }
   }
   if (options.classify && !known_labels_) {
@@ -50,7 +50,7 @@ void RowDecoder::fail(const TableReader& table, const UsedColumn& column, const 
 
 void RowDecoder::declare_text(Index j) {
   UsedColumn& column = columns_[static_cast<std::size_t>(j)];
-  if (column.text) return;
+  if (column.text()) return;
   if (column.role == UsedColumn::Role::weight) fail_argument("the weight column " + quoted(column.name) + " holds text");
   if (column.role == UsedColumn::Role::target && targets_ != 1) {
     fail_argument("target column " + quoted(column.name) + " holds text; a classification has exactly one target");
@@ -58,7 +58,7 @@ void RowDecoder::declare_text(Index j) {
   if (column.role == UsedColumn::Role::input && !one_hot_ && !known_labels_) {
     fail_argument("input column " + quoted(column.name) + " holds text; leave it out with --inputs, or use --one-hot");
   }
-  column.text = true;
+  column.labels = std::make_unique<Codebook>();
   text_columns_.push_back(static_cast<std::size_t>(j));
 }
 
@@ -66,7 +66,7 @@ bool RowDecoder::decode(const TableReader& table, const Cells& cells, std::span<
   Gaps gaps;
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     const double value = cells.numbers[j];
-    const bool plain = std::isfinite(value) && !columns_[j].text;
+    const bool plain = std::isfinite(value) && !columns_[j].text();
     row[j] = plain ? value : odd_cell(table, cells, j, gaps);
   }
   if (gaps.inputs + gaps.targets + gaps.weights != 0 && !keep_with(gaps, table)) {
@@ -96,7 +96,7 @@ double RowDecoder::odd_cell(const TableReader& table, const Cells& cells, std::s
     gaps.weights += column.role == UsedColumn::Role::weight ? 1 : 0;
     return missing_number;
   }
-  if (column.text) return 0;
+  if (column.text()) return 0;
   if (std::isinf(value)) {
     fail(table, column, (text.empty() ? quoted(shortest(value)) : quoted(text)) + " is not a finite number");
   }
@@ -135,17 +135,17 @@ double RowDecoder::label(const TableReader& table, const Cells& cells, std::size
     spelled = shortest(number);
     text = spelled;
   }
-  const Index known = column.labels.find(text);
+  const Index known = column.labels->find(text);
   if (known >= 0) return static_cast<double>(known);
   const std::string kind = is_class ? "class " : "category ";
   if (known_labels_) {
-    fail(table, column, kind + quoted(text) + " was not in the training data" + did_you_mean(text, column.labels.sorted()));
+    fail(table, column, kind + quoted(text) + " was not in the training data" + did_you_mean(text, column.labels->sorted()));
   }
   if (!learning_) fail(table, column, "the file changed while it was read");
-  if (column.labels.size() == Codebook::most) {
+  if (column.labels->size() == Codebook::most) {
     fail(table, column, "more than " + std::to_string(Codebook::most) + " different texts; this is no " + kind + "column");
   }
-  return static_cast<double>(column.labels.add(text));
+  return static_cast<double>(column.labels->add(text));
 }
 
 void RowDecoder::note_missing(const TableReader& table, UsedColumn& column) {
@@ -186,7 +186,7 @@ void RowDecoder::learn(std::span<const double> row) {
 
 void RowDecoder::begin_again() {
   for (UsedColumn& column : columns_) {
-    if (!known_labels_) column.labels = Codebook();
+    if (column.text() && !known_labels_) *column.labels = Codebook();
     column.present = 0;
     column.sum = 0;
     column.has_missing = false;
@@ -217,10 +217,10 @@ void RowDecoder::finish(const std::string& files) {
   if (rows_ == 0) fail_file(files + ": no rows of data");
   if (missing_ == Missing::error && missing_cells_ != 0) refuse_missing(files);
   for (UsedColumn& column : columns_) {
-    const bool needs_value = !known_labels_ && (column.text || missing_ == Missing::mean);
+    const bool needs_value = !known_labels_ && (column.text() || missing_ == Missing::mean);
     if (needs_value && column.present == 0)
       fail_file(files + ": column " + quoted(column.name) + " has no value in any row; leave it out");
-    if (column.text && !known_labels_) column.labels.sort(column.role == UsedColumn::Role::target);
+    if (column.text() && !known_labels_) column.labels->sort(column.role == UsedColumn::Role::target);
   }
   if (columns_.back().role == UsedColumn::Role::weight && !(weight_sum_ > 0)) fail_file(files + ": all weights are 0");
   learning_ = false;

@@ -1,6 +1,7 @@
 #pragma once
 #include <mercer/view.hpp>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,11 +18,12 @@ struct UsedColumn {
   enum class Role { input, target, weight };
   std::string name;
   Role role = Role::input;
-  bool text = false;  ///< its values are numbers of `labels`
-  Codebook labels;
-  Index present = 0;    ///< cells with a value, in the rows kept
-  long double sum = 0;  ///< of them; wide enough for any sum of doubles
+  std::unique_ptr<Codebook> labels;  ///< of a text column, whose values are numbers in it; null: a number column
+  Index present = 0;                 ///< cells with a value, in the rows kept
+  long double sum = 0;               ///< of them; wide enough for any sum of doubles
   bool has_missing = false;
+
+  bool text() const { return labels != nullptr; }
 };
 
 /// Turns the cells of a row into one double per used column: the number, the number of its text in the codebook, or NaN for

@@ -17,12 +17,13 @@ bool parse_index(std::string_view text, Index& value) {
 
 }  // namespace
 
-ColumnNames::ColumnNames(const std::vector<std::string>& names, const std::string& path) : names_(&names), path_(path) {
-  positions_.reserve(names.size());
-  for (std::size_t j = 0; j < names.size(); ++j) positions_.emplace(names[j], static_cast<Index>(j));
-}
+ColumnNames::ColumnNames(const std::vector<std::string>& names, const std::string& path) : names_(&names), path_(path) {}
 
 Index ColumnNames::find(std::string_view name) const {
+  if (positions_.empty()) {
+    positions_.reserve(names_->size());
+    for (std::size_t j = 0; j < names_->size(); ++j) positions_.emplace((*names_)[j], static_cast<Index>(j));
+  }
   const auto it = positions_.find(name);
   return it == positions_.end() ? -1 : it->second;
 }

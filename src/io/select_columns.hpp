@@ -36,7 +36,7 @@ class ColumnNames {
 
   const std::vector<std::string>* names_;
   std::string path_;
-  std::unordered_map<std::string_view, Index> positions_;
+  mutable std::unordered_map<std::string_view, Index> positions_;  ///< filled by the first find()
 };
 
 }  // namespace mercer

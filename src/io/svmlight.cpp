@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "base/text.hpp"
 #include "io/cell.hpp"
@@ -37,6 +38,7 @@ class SvmlightReader final : public TableReader {
   bool next_line(std::string_view& line);
   bool take_entry(std::string_view& line, Index& index, std::string_view& value);
   void name_columns();
+  void refuse_too_sparse(Index rows, Index bytes) const;
 
   Lines lines_;
   bool from_zero_ = false;
@@ -45,9 +47,11 @@ class SvmlightReader final : public TableReader {
 
 SvmlightReader::SvmlightReader(std::unique_ptr<ByteSource> source) : TableReader(source->path()), lines_(std::move(source)) {
   std::string_view line;
-  bool any = false;
+  Index rows = 0;
+  Index bytes = 0;
   while (next_line(line)) {
-    any = true;
+    ++rows;
+    bytes += static_cast<Index>(line.size()) + 1;
     take_word(line);
     Index index = 0;
     std::string_view value;
@@ -56,14 +60,28 @@ SvmlightReader::SvmlightReader(std::unique_ptr<ByteSource> source) : TableReader
       largest_ = std::max(largest_, index);
     }
   }
-  if (!any) fail_file(path() + ": the file is empty: no line holds data");
+  if (rows == 0) fail_file(path() + ": the file is empty: no line holds data");
+  refuse_too_sparse(rows, bytes);
   name_columns();
+}
+
+/// Rows are dense from here on, so a small file can stand for an absurd amount of work. Text collections at their sparsest
+/// have some 300 cells per byte.
+void SvmlightReader::refuse_too_sparse(Index rows, Index bytes) const {
+  constexpr Index always_fine = Index{1} << 24U;
+  constexpr Index most_per_byte = 1000;
+  const Index cells = checked_product(rows, largest_ + 1);
+  if (cells > always_fine && cells / bytes > most_per_byte) {
+    fail_file(path() + ": " + human_count(static_cast<double>(rows)) + " rows × " +
+              human_count(static_cast<double>(largest_)) + " columns from " + human_bytes(static_cast<double>(bytes)) +
+              ": too sparse to be treated as dense rows; keep fewer columns");
+  }
 }
 
 void SvmlightReader::name_columns() {
   std::vector<std::string> names = numbered_names(from_zero_ ? largest_ + 1 : largest_);
   names.insert(names.begin(), "target");
-  set_names(std::move(names));
+  adopt_names(std::move(names));
 }
 
 void SvmlightReader::count_from_zero() {

@@ -30,6 +30,12 @@ void TableReader::generate_names(Index columns) {
   has_names_ = false;
 }
 
+void TableReader::adopt_names(std::vector<std::string> names) {
+  refuse_too_many_columns(static_cast<Index>(names.size()));
+  names_ = std::move(names);
+  has_names_ = true;
+}
+
 void TableReader::set_names(std::vector<std::string> names) {
   refuse_too_many_columns(static_cast<Index>(names.size()));
   std::unordered_map<std::string_view, std::size_t> seen;

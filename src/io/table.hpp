@@ -58,8 +58,10 @@ class TableReader {
 
   /// Names from the file: trimmed; an empty one becomes x<position>; the same twice is refused.
   void set_names(std::vector<std::string> names);
-  /// x0, x1, …
+  /// x0, x1, …: no names of the file's own.
   void generate_names(Index columns);
+  /// Names that the format itself gives, known to differ.
+  void adopt_names(std::vector<std::string> names);
   void refuse_too_many_columns(Index columns) const;
   Index slot(Index column) const {
     return static_cast<std::size_t>(column) < slots_.size() ? slots_[static_cast<std::size_t>(column)] : -1;

@@ -1,4 +1,2 @@
 # The formulas rest on kernels alone; the map is named in CMakeLists for the measured errors of the layers above.
-if(TARGET mercer_kernel)
-  target_link_libraries(mercer_theory PUBLIC mercer_kernel)
-endif()
+target_link_libraries(mercer_theory PUBLIC mercer_kernel)

@@ -197,9 +197,9 @@ TEST(Dataset, FollowsASchemaByName) {
 TEST(Dataset, NamesTheColumnsThatASchemaMisses) {
   const TempFolder folder;
   const Schema schema = open_dataset({folder.write("train.csv", "height,width,y\n1,2,3\n")}, target("y"))->schema();
-  const auto test = folder.write("test.csv", "hieght,widht,y\n1,2,3\n");
+  const auto test = folder.write("test.csv", "hieght,widths,y\n1,2,3\n");
   EXPECT_CONTAINS(open_error({test}, like(schema)),
-                  "inputs 'height' (did you mean 'hieght'?), 'width' (did you mean 'widht'?) are not among the columns");
+                  "inputs 'height' (did you mean 'hieght'?), 'width' (did you mean 'widths'?) are not among the columns");
 }
 
 TEST(Dataset, FollowsASchemaByPosition) {

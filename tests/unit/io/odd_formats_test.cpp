@@ -118,6 +118,18 @@ std::vector<OddTable> other_formats() {
       {"svmlight order", "1 2:1 1:1\n", "", {}, {}, {"line 1", "index 1 comes after index 2"}, "t.svm"},
       {"svmlight huge index", "1 99999999999999999999:1\n", "", {}, {}, {"line 1", "beyond"}, "t.svm"},
       {"svmlight large index", "1 1000000:1\n", "", {}, {}, {"line 1", "beyond"}, "t.svm"},
+      {"svmlight too sparse",
+       "1 999000:1\n" +
+           [] {
+             std::string rows;
+             for (int i = 0; i < 100; ++i) rows += "1\n";
+             return rows;
+           }(),
+       "",
+       {},
+       {},
+       {"101 rows", "too sparse"},
+       "t.svm"},
       {"svmlight negative index", "1 -1:1\n", "", {}, {}, {"'-1:1' is not index:value"}, "t.svm"},
       {"svmlight no colon", "1 2\n", "", {}, {}, {"'2' is not index:value"}, "t.svm"},
       {"svmlight text", "1 1:1\n1 1:abc\n", "", {}, {}, {"line 2", "'x0'", "'abc' is not a number"}, "t.svm"},
@@ -201,6 +213,7 @@ std::vector<OddTable> other_formats() {
       {"idx images", idx_header({2, 1, 2}) + "\x01\x02\x03\xff", "", {{1, 2}, {3, 255}}, {}, {}, "t.idx"},
       {"idx labels", idx_header({3}) + "\x01\x02\x03", "", {{1}, {2}, {3}}, {}, {}, "t-labels-idx1-ubyte"},
       {"idx 16 bit", idx_header({2, 1}, 0x0b) + std::string("\x01\x00\xff\xfe", 4), "", {{256}, {-2}}, {}, {}, "t"},
+      {"idx no rows", idx_header({0, 2}), "", {}, {}, {"no rows"}, "t.idx"},
       {"idx short",
        idx_header({2, 2}) + "\x01\x02\x03",
        "",

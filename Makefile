@@ -1,0 +1,61 @@
+# The front door. Each target installs what it lacks (tools/setup.sh), builds what is stale, and can be run again at any time.
+SHELL := bash
+JOBS ?= $(shell nproc)
+PYTHON := build/venv/bin/python
+
+.PHONY: all demo test bench lint format docs fuzz fuzz-long sanitize clean setup-build setup-test setup-lint
+all: build/release/mercer
+
+setup-build:
+	@tools/setup.sh build
+setup-test:
+	@tools/setup.sh test
+setup-lint:
+	@tools/setup.sh lint
+
+build/release/build.ninja: CMakeLists.txt CMakePresets.json cmake/*.cmake | setup-build
+	cmake --preset release
+
+build/release/mercer: setup-build build/release/build.ninja FORCE
+	@cmake --build build/release -j $(JOBS) --target mercer_program
+FORCE:
+
+demo: build/release/mercer            ## fit a curl-free field on built-in data, show numbers and a picture
+	@build/release/mercer demo -o build/demo
+
+test: setup-test                      ## build everything, run every test: C++, command line, fuzzers for a short while
+	cmake --preset release -DMERCER_BENCH=ON >/dev/null
+	cmake --build build/release -j $(JOBS)
+	ctest --preset release --output-on-failure -E '^cli$$' -j $(JOBS)
+	ctest --preset release --output-on-failure -R '^cli$$'
+	@$(MAKE) --no-print-directory fuzz
+	$(PYTHON) tools/check_docs.py
+
+fuzz: setup-test                      ## every fuzzer for a few seconds
+	@FUZZ_RUNS=20000 tools/fuzz.sh
+fuzz-long: setup-test                 ## every fuzzer for 10^6 inputs
+	@FUZZ_RUNS=1000000 tools/fuzz.sh
+
+sanitize: setup-test                  ## the C++ tests under address, undefined-behaviour and thread sanitizers
+	cmake --preset asan && cmake --build build/asan -j $(JOBS) && ctest --preset asan -E '^(cli|consumer)$$'
+	cmake --preset tsan && cmake --build build/tsan -j $(JOBS) && ctest --preset tsan -E '^(cli|consumer)$$'
+
+bench: setup-test build/release/mercer  ## the speed table, against scikit-learn and the machine's own peak; writes docs/bench.md
+	cmake --preset release >/dev/null && cmake --build build/release -j $(JOBS)
+	$(PYTHON) bench/peers.py --output docs/bench.md
+
+lint: setup-lint                      ## formatting, layers, clang-tidy
+	@clang-format --version
+	clang-format --dry-run --Werror $$(git ls-files '*.cpp' '*.hpp')
+	python3 tools/check_layers.py
+	cmake --preset release >/dev/null
+	@git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/release
+
+format: setup-lint                    ## rewrite sources in the project's format
+	clang-format -i $$(git ls-files '*.cpp' '*.hpp')
+
+docs: build/release/mercer            ## regenerate docs/cli.md from the option table
+	build/release/mercer help --markdown > docs/cli.md
+
+clean:                                ## remove builds (keeps the Python environment)
+	rm -rf build/release build/debug build/asan build/tsan build/fuzz build/demo
