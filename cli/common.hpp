@@ -53,5 +53,8 @@ int run_info(const Arguments& arguments);
 int run_accumulate(const Arguments& arguments);
 int run_merge(const Arguments& arguments);
 int run_solve(const Arguments& arguments);
+int run_plan(const Arguments& arguments);
+int run_bench(const Arguments& arguments);
+int run_demo(const Arguments& arguments);
 
 }  // namespace mercer::cli

@@ -41,17 +41,16 @@ std::string unknown_words(const Verb& verb, const std::vector<std::string>& word
     return "unknown option " + mercer::quoted(name) + hint + "; mercer " + verb.name + " --help lists them";
   }
   return "unexpected argument " + mercer::quoted(words.empty() ? "" : words.front()) + "; mercer " + verb.name + " takes " +
-         verb.positionals;
+         (verb.positionals.empty() ? "no files" : verb.positionals);
 }
 
-/// The parser's complaint in our words: an option without its value, or a flag with one.
+/// The parser's complaint, in our words when an option lacks its value.
 std::string misused(const Verb& verb, const CLI::ParseError& error) {
   const std::string what(trim(split(error.what(), '\n').front()));
   const std::string name = what.substr(0, what.find(':'));
   const auto option = std::ranges::find(option_table(), name, &OptionSpec::name);
-  const std::string more = "; see mercer " + verb.name + " --help";
-  if (option == option_table().end()) return what + more;
-  return option->value.empty() ? name + " takes no value" + more : name + " needs a value, as in " + name + " " + option->value + more;
+  const bool lacking = option != option_table().end() && !option->value.empty();
+  return (lacking ? name + " needs a value, as in " + name + " " + option->value : what) + "; see mercer " + verb.name + " --help";
 }
 
 int run_verb(const Verb& verb, int argc, char** argv) {
@@ -94,13 +93,16 @@ int run_verb(const Verb& verb, int argc, char** argv) {
   }
   if (arguments.files.size() < verb.least_files || arguments.files.size() > verb.most_files) {
     const std::size_t count = arguments.files.size();
-    return complain(verb.name + " takes " + verb.positionals + ", and " + (count == 0 ? "no" : std::to_string(count)) +
+    return complain(verb.name + " takes " + (verb.positionals.empty() ? "no files" : verb.positionals) + ", and " + (count == 0 ? "no" : std::to_string(count)) +
                     (count == 1 ? " file was" : " files were") + " given; see mercer " + verb.name + " --help");
   }
   set_threads(static_cast<int>(std::min<std::int64_t>(1024, arguments.integer("threads", 0))));
-  const int result = verb.run(arguments);
-  if (std::fflush(stdout) != 0) return complain("cannot write to standard output (is the disk full?)");
-  return result;
+  return verb.run(arguments);
+}
+
+/// The exit code, once everything said has left.
+int flushed(int code) {
+  return std::fflush(stdout) == 0 ? code : complain("cannot write to standard output (is the disk full?)");
 }
 
 /// mercer [--help | help [VERB | --markdown]]
@@ -120,7 +122,7 @@ int main(int argc, char** argv) {
   try {
     const std::string word = argc > 1 ? argv[1] : "--help";
     if (word == "--help" || word == "-h" || word == "help") {
-      return run_help({argv + 1, argv + argc});
+      return flushed(run_help({argv + 1, argv + argc}));
     }
     if (word == "--version") {
       std::puts("mercer " MERCER_VERSION);
@@ -132,7 +134,7 @@ int main(int argc, char** argv) {
       for (const Verb& v : verbs()) names.push_back(v.name);
       return complain("unknown verb " + mercer::quoted(word) + did_you_mean(word, names) + "; the verbs are " + join(names, ", "));
     }
-    return run_verb(*verb, argc, argv);
+    return flushed(run_verb(*verb, argc, argv));
   } catch (const Error& e) {
     complain(e.what());
     switch (e.kind()) {

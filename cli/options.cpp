@@ -32,6 +32,7 @@ const std::vector<OptionSpec>& option_table() {
       {"--error", "E", "0.1", "plan: kernel error to reach, relative to the norm of K(x, x)"},
       {"--confidence", "P", "0.95", "plan: with at least this probability"},
       {"--system", "", "", "info: the machine and the linear algebra underneath"},
+      {"--rows", "N", "100000", "bench: number of rows"},
       {"--quick", "", "", "reproduce: a slice of a minute or so instead of the full experiment"},
       {"--data", "FOLDER", "", "where the real data sets are; default: $MERCER_DATA, else ../shared/data"},
       {"--output", "FILE", "", "where to write the result (-o for short)"},

@@ -56,6 +56,13 @@ const std::vector<Verb>& verbs() {
        "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty; with --system:\n"
        "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
        std::vector<std::string>{"system"} + common, run_info},
+      {"plan", "how many features, how much memory and time a fit will take", "DATA...", 1, many,
+       "Measures the error of the random features on your own rows, sets the paper's (corrected) bounds beside it, and predicts\n"
+       "memory and time of the fit from the speed of this machine.\n\n"
+       "  mercer plan train.csv --target y --kernel 'gaussian(median)' --error 0.05 --confidence 0.95\n\n"
+       "--json prints: n, kernel, diameter, error, confidence, advised_frequencies, guaranteed_frequencies, no_guarantee,\n"
+       "flops_per_second, table[{frequencies, features, typical_error, largest_error, guaranteed_error, memory_bytes, seconds}].",
+       std::vector<std::string>{"error", "confidence"} + columns + fitting + reading + common, run_plan},
       {"accumulate", "sum up a shard of the rows, to be merged and solved later", "DATA...", 1, many,
        "Statistics of a shard are all that ridge needs of its rows. Every shard after the first takes the recipe of the first:\n\n"
        "  mercer accumulate part1.csv --target y -o 1.stats\n"
@@ -74,6 +81,16 @@ const std::vector<Verb>& verbs() {
        "Without rows there is no leave-one-out: --penalty auto takes the least generalised cross-validation error.\n\n"
        "  mercer solve all.stats --penalty 1e-6 -o model.mercer\n\n--json prints the summary of fit.",
        std::vector<std::string>{"penalty", "solver", "uncertainty", "output"} + common, run_solve},
+      {"demo", "a first look: learn a curl-free field from built-in data and draw it", "", 0, 0,
+       "  mercer demo -o folder\n\n--json prints: folder, models[{kernel, rmse, r2}].",
+       std::vector<std::string>{"output"} + common, run_demo},
+      {"bench", "how fast this machine is, and how close the fit comes to it", "[JOB]", 0, 1,
+       "Jobs: machine, canonical (default: 32 inputs, 2000 frequencies, one output), outputs16, scalar_2d, curl_free,\n"
+       "divergence_free. `make bench` runs them beside scikit-learn.\n\n"
+       "  mercer bench canonical --precision float32\n\n"
+       "--json prints: job, machine{cpu, threads, blas_kernels, simd, peak_f32, peak_f64, cos_sin_f32, cos_sin_f64}, result{rows,\n"
+       "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, bound_seconds, peak_memory_bytes}.",
+       std::vector<std::string>{"rows", "precision"} + common, run_bench},
   };
   return table;
 }

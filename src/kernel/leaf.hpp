@@ -1,7 +1,6 @@
 #pragma once
 #include <mercer/kernel.hpp>
 
-#include <cmath>
 #include <concepts>
 #include <span>
 

@@ -1,6 +1,5 @@
 #pragma once
-#include <mercer/view.hpp>
-
+#include <cstddef>
 #include <string>
 #include <string_view>
 

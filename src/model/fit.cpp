@@ -63,6 +63,7 @@ void take(RidgeSolution&& solution, Model::State& state) {
   summary.iterations = solution.iterations;
   summary.residual = solution.residual;
   summary.degrees_of_freedom = solution.degrees_of_freedom;
+  summary.weight = solution.weight;
   if (!solution.note.empty()) {
     summary.notes.push_back(solution.note);
     summary.status = solution.iterations > 0 ? "approximate" : "recovered";
@@ -109,7 +110,6 @@ void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options
     summary.rows = statistics.rows;
     return normal_system(statistics, state.map->coupling(), recipe.intercept);
   }();
-  summary.weight = system.weight;
   summary.seconds["accumulate"] = watch.seconds();
   watch = {};
   std::optional<LeaveOneOutRows> kept;
@@ -277,7 +277,6 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
   state->map.emplace(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
   const SolverChoice choice = choose_solver(*state->map, options);
   state->summary.rows = raw_rows.row_count();
-  state->summary.weight = static_cast<double>(raw_rows.row_count());
   if (choice.solver == "cg" || choice.solver == "sgd") {
     fit_iterative(rows, recipe, options, choice.solver, *state);
   } else {
@@ -306,7 +305,6 @@ Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, 
   const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
   FitSummary& summary = state->summary;
   summary.rows = statistics.rows;
-  summary.weight = system.weight;
   if (options.penalty) {
     summary.penalty = *options.penalty;
     take(options.solver == "eigen" ? EigenSystem(system).solve(summary.penalty, keep)

@@ -3,6 +3,7 @@
 #include <mercer/model.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -10,6 +11,7 @@
 #include "base/fail.hpp"
 #include "base/text.hpp"
 #include "io/tensor_file.hpp"
+#include "kernel/spectral.hpp"
 #include "model/recipe_json.hpp"
 #include "model/simplex.hpp"
 #include "model/state.hpp"
@@ -19,6 +21,14 @@ namespace mercer {
 namespace {
 
 using nlohmann::json;
+
+std::string text_of(const json& j) {
+  try {
+    return j.dump();
+  } catch (const json::exception&) {
+    fail_argument("a class or column name is not valid UTF-8, so it cannot be saved; convert the names");
+  }
+}
 
 /// Lower triangle, row after row.
 std::vector<double> packed(const Matrix<double>& a) {
@@ -103,7 +113,16 @@ std::string hexadecimal(std::uint64_t value) {
 /// A tiny file must not make the loader rebuild a huge table: at most 2²⁷ numbers (1 GB), and as many columns as it has weights.
 void check_map_size(const Recipe& recipe, const std::string& path) {
   constexpr Index most = Index{1} << 27;
-  if (checked_product(recipe.fourier.frequencies, recipe.inputs()) > most) fail_file(path + ": its frequency table would be larger than 1 GB");
+  const Index numbers = is_vector_field(recipe.kernel) ? checked_product(recipe.inputs(), recipe.inputs()) : recipe.inputs();
+  if (checked_product(recipe.fourier.frequencies, numbers) > most) fail_file(path + ": its frequency table would be larger than 1 GB");
+}
+
+/// False for linear() and polynomial(), whose features are all explicit: then the map draws nothing, whatever D it names.
+bool draws_frequencies(const Recipe& recipe) {
+  return std::ranges::any_of(recipe.kernel.terms, [&](const OperatorTerm& term) {
+    const Kernel& kernel = std::visit([](const auto& form) -> const Kernel& { return form.kernel; }, term.form);
+    return std::ranges::any_of(spectral_terms(kernel, recipe.inputs()), &SpectralTerm::has_frequencies);
+  });
 }
 
 void check_fingerprint(const FourierMap& map, const json& j, const std::string& path) {
@@ -138,7 +157,7 @@ void read_exact(const json& j, const TensorFile& file, const std::string& path, 
   s.exact.intercept = file.vector("intercept", p);
   s.exact.ridge = j.at("ridge").get<double>();
   const auto count = j.at("factors").get<Index>();
-  if (count < 0 || count > p) fail_file(path + ": it has the wrong number of factors");
+  if (count != 0 && count != factor_count(s.recipe.kernel, p)) fail_file(path + ": it has the wrong number of factors");
   for (Index k = 0; k < count; ++k) {
     s.exact.factors.push_back(unpacked(file.vector("factor." + std::to_string(k)), path));
     const Index size = is_decomposable(s.recipe.kernel) ? n : checked_product(n, p);
@@ -166,8 +185,8 @@ void Model::save(const std::string& path) const {
   }
   file.metadata["mercer.kind"] = "model";
   file.metadata["mercer.format"] = std::to_string(format_version);
-  file.metadata["mercer.model"] = j.dump();
-  file.metadata["mercer.summary"] = to_json(s.summary).dump();
+  file.metadata["mercer.model"] = text_of(j);
+  file.metadata["mercer.summary"] = text_of(to_json(s.summary));
   file.save(path);
 }
 
@@ -187,7 +206,7 @@ Model Model::load(const std::string& path) {
     } else {
       check_map_size(state->recipe, path);
       state->weights = file.matrix("weights", -1, p);
-      if (state->recipe.fourier.frequencies > state->weights.rows()) fail_file(path + ": it has fewer weights than features");
+      if (draws_frequencies(state->recipe) && state->recipe.fourier.frequencies > state->weights.rows()) fail_file(path + ": it has fewer weights than features");
       state->map.emplace(state->recipe.kernel, state->recipe.inputs(), p, state->recipe.fourier);
       if (state->map->columns() != state->weights.rows()) fail_file(path + ": its weights do not fit its map");
       check_fingerprint(*state->map, j, path);
@@ -212,7 +231,7 @@ void save_statistics(const std::string& path, const Recipe& recipe, const RidgeS
   file.add_bytes("blocks", std::as_bytes(std::span(statistics.blocks)));
   file.metadata["mercer.kind"] = "statistics";
   file.metadata["mercer.format"] = std::to_string(format_version);
-  file.metadata["mercer.model"] = j.dump();
+  file.metadata["mercer.model"] = text_of(j);
   file.save(path);
 }
 
@@ -247,7 +266,7 @@ bool same_recipe(const Recipe& a, const Recipe& b) {
     json j;
     write_recipe(r, j, ignored);
     j["scaling"] = {r.scaling.input_shift, r.scaling.input_scale, r.scaling.target_shift, r.scaling.target_scale};
-    return j.dump();
+    return text_of(j);
   };
   return text(a) == text(b);
 }

@@ -1,6 +1,8 @@
 #include "model/recipe.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/fail.hpp"
 #include "base/text.hpp"
@@ -10,21 +12,25 @@
 namespace mercer {
 namespace {
 
-/// The weighted covariance of the targets as scaled (or coded).
+/// The weighted covariance of the targets as scaled (or coded), from deviations from the first row: no cancellation at an offset.
 Matrix<double> covariance(RowSource& scaled) {
   const Index p = scaled.target_count();
   Matrix<double> second(p, p);
   std::vector<double> mean(static_cast<std::size_t>(p), 0.0);
+  std::vector<double> origin;
+  std::vector<double> y(static_cast<std::size_t>(p));
   double weight = 0;
   RowBlock block;
   scaled.rewind();
   while (scaled.next(4096, block)) {
     for (Index i = 0; i < block.rows(); ++i) {
       const double w = block.weights.empty() ? 1.0 : block.weights[static_cast<std::size_t>(i)];
+      if (origin.empty()) origin.assign(block.targets.row(i).begin(), block.targets.row(i).end());
       weight += w;
+      std::ranges::transform(block.targets.row(i), origin, y.begin(), std::minus<>());
       for (Index a = 0; a < p; ++a) {
-        mean[static_cast<std::size_t>(a)] += w * block.targets(i, a);
-        for (Index b = 0; b < p; ++b) second(a, b) += w * block.targets(i, a) * block.targets(i, b);
+        mean[static_cast<std::size_t>(a)] += w * y[static_cast<std::size_t>(a)];
+        for (Index b = 0; b < p; ++b) second(a, b) += w * y[static_cast<std::size_t>(a)] * y[static_cast<std::size_t>(b)];
       }
     }
   }

@@ -29,14 +29,26 @@ struct Moments {
   double variance() const { return weight > 0 ? square / weight : 0; }
 };
 
-void add_row(std::span<const double> values, double weight, Index row, const char* what, std::vector<Moments>& moments) {
+void check_finite(std::span<const double> values, Index row, const char* what) {
   for (std::size_t j = 0; j < values.size(); ++j) {
     if (!std::isfinite(values[j])) {
       fail_argument(std::string(what) + " " + std::to_string(j) + " of row " + std::to_string(row) + " is " + shortest(values[j]) +
                     ": every value must be finite");
     }
-    moments[j].add(values[j], weight);
   }
+}
+
+void add_row(std::span<const double> values, double weight, Index row, const char* what, std::vector<Moments>& moments) {
+  check_finite(values, row, what);
+  for (std::size_t j = 0; j < values.size(); ++j) moments[j].add(values[j], weight);
+}
+
+Index class_number(double target, Index classes, Index row) {
+  if (!(target >= 0 && target < static_cast<double>(classes) && target == std::floor(target))) {
+    fail_argument("the target of row " + std::to_string(row) + " is " + shortest(target) + ", and a class is a whole number from 0 to " +
+                  std::to_string(classes - 1));
+  }
+  return static_cast<Index>(target);
 }
 
 /// A scale that does not turn rounding noise into signal: columns that are constant up to 1e-13 of their size keep 1.
@@ -156,6 +168,16 @@ double median_distance(const RowSummary& summary, const Scaling& scaling) {
   return 1;
 }
 
+ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const Matrix<double>& codes)
+    : raw_(raw), scaling_(scaling), codes_(codes) {
+  const auto inputs = static_cast<Index>(scaling.input_shift.size());
+  const Index targets = codes.empty() ? static_cast<Index>(scaling.target_shift.size()) : 1;
+  if (raw.input_count() != inputs || raw.target_count() != targets) {
+    fail_argument("the rows have " + std::to_string(raw.input_count()) + " inputs and " + std::to_string(raw.target_count()) +
+                  " targets, and " + std::to_string(inputs) + " and " + std::to_string(targets) + " are needed");
+  }
+}
+
 bool ScaledRows::next(Index max_rows, RowBlock& block) {
   if (!raw_.next(max_rows, block)) return false;
   const Index n = block.rows();
@@ -165,11 +187,14 @@ bool ScaledRows::next(Index max_rows, RowBlock& block) {
     targets_ = Matrix<double>(n, p);
   }
   for (Index i = 0; i < n; ++i) {
+    const Index row = block.first_row + i;
+    check_finite(block.inputs.row(i), row, "input");
+    check_finite(block.targets.row(i), row, "target");
     for (Index k = 0; k < inputs_.cols(); ++k) {
       inputs_(i, k) = (block.inputs(i, k) - scaling_.input_shift[at(k)]) / scaling_.input_scale[at(k)];
     }
     if (!codes_.empty()) {
-      std::ranges::copy(codes_.row(static_cast<Index>(block.targets(i, 0))), targets_.row(i).begin());
+      std::ranges::copy(codes_.row(class_number(block.targets(i, 0), codes_.rows(), row)), targets_.row(i).begin());
       continue;
     }
     for (Index a = 0; a < p; ++a) {

@@ -38,10 +38,11 @@ Scaling standardizing(const RowSummary& summary, bool shared, bool scale_targets
 /// row of weight w, as if it were repeated); 1 when all rows coincide.
 double median_distance(const RowSummary& summary, const Scaling& scaling);
 
-/// Rows in scaled units. Class numbers become simplex codes when `codes` (K × (K-1)) is not empty.
+/// Rows in scaled units. Class numbers become simplex codes when `codes` (K × (K-1)) is not empty. Refuses rows of another shape
+/// than the scaling, values that are not finite (shards are not summarised before), and class numbers that are none.
 class ScaledRows : public RowSource {
  public:
-  ScaledRows(RowSource& raw, const Scaling& scaling, const Matrix<double>& codes) : raw_(raw), scaling_(scaling), codes_(codes) {}
+  ScaledRows(RowSource& raw, const Scaling& scaling, const Matrix<double>& codes);
   Index input_count() const override { return raw_.input_count(); }
   Index target_count() const override { return codes_.empty() ? raw_.target_count() : codes_.cols(); }
   Index row_count() const override { return raw_.row_count(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/fail.hpp"
 #include "base/progress.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -13,12 +14,11 @@ namespace {
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-/// P = γ(n/q)ZᵀZ + ridge·I from q sampled rows Z. With ZZᵀ = EᵀDE:
-/// P⁻¹r = (r - ZᵀEᵀ (D + c_γ)⁻¹ E Z r)/ridge, c_γ = ridge·q/(nγ).
+/// P = (γ/share) ZᵀZ + ridge·I from sampled rows Z, which carry `share` of the weight of all. With ZZᵀ = EᵀDE:
+/// P⁻¹r = (r - ZᵀEᵀ (D + c_γ)⁻¹ E Z r)/ridge, c_γ = ridge·share/γ.
 class SampledPreconditioner {
  public:
-  SampledPreconditioner(Matrix<double> z, double weight, double ridge) : z_(std::move(z)), ridge_(ridge) {
-    share_ = static_cast<double>(z_.rows()) / weight;
+  SampledPreconditioner(Matrix<double> z, double share, double ridge) : z_(std::move(z)), ridge_(ridge), share_(share) {
     Matrix<double> inner(z_.rows(), z_.rows());
     gemm<double>(false, true, 1.0, z_, z_, 0.0, inner);
     eigen_ = eigh(inner);
@@ -115,6 +115,7 @@ template <class Real>
 RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const IterativeOptions& options, Progress* progress) {
   constexpr Index sampled_rows = 1500;
   constexpr Index probes = 8;
+  if (!(options.penalty > 0)) fail_argument("the cg solver needs a penalty above 0");
   RowOperator<Real> op(map, rows, options.intercept, options.memory_bytes, progress);
   const NormalSystem& system = op.system();
   const Coupling& coupling = op.coupling();
@@ -153,7 +154,9 @@ RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const IterativeOp
   }
   for (Index d = 0; d < draws; ++d) gain.push_back(gain[at(constant ? d % solves : 0)]);
 
-  const SampledPreconditioner preconditioner(op.sample_rows(sampled_rows), system.weight, ridge);
+  double sampled_weight = 0;
+  Matrix<double> sampled = op.sample_rows(sampled_rows, sampled_weight);
+  const SampledPreconditioner preconditioner(std::move(sampled), sampled_weight > 0 ? sampled_weight / system.weight : 1.0, ridge);
   Matrix<double> x(all.rows(), all.cols());
   const CgOutcome outcome = run_cg(op, preconditioner, gain, ridge, all, x, options, progress);
 

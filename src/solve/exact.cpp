@@ -32,6 +32,7 @@ struct DenseSolution {
   Matrix<double> c;       ///< e × r
   Matrix<double> se;      ///< L⁻¹E'
   Matrix<double> inner;   ///< Cholesky factor of E'ᵀS⁻¹E'
+  double ridge = 0;       ///< as used: raised when S was not positive definite
   std::string note;
 };
 
@@ -39,10 +40,12 @@ DenseSolution solve_dense(const Dense& d, double ridge) {
   DenseSolution s;
   double trace = 0;
   for (Index i = 0; i < d.kernel.rows(); ++i) trace += d.kernel(i, i);
-  double jitter = 0;
+  // A direction without a kernel has only its mean, for which any ridge will do.
+  double jitter = trace == 0 && ridge == 0 ? 1 : 0;
   for (int attempt = 0; attempt < 16; ++attempt) {
     s.factor = d.kernel;
-    for (Index i = 0; i < s.factor.rows(); ++i) s.factor(i, i) += ridge + jitter;
+    s.ridge = ridge + jitter;
+    for (Index i = 0; i < s.factor.rows(); ++i) s.factor(i, i) += s.ridge;
     if (cholesky(s.factor) < 0) break;
     jitter = jitter == 0 ? 1e-15 * std::max(trace, 1e-300) : 10 * jitter;
     s.note = "the kernel matrix was not positive definite; the ridge was raised by " + shortest(jitter);
@@ -182,8 +185,8 @@ Matrix<double> projected_inverse_blocks(const DenseSolution& s, Index width) {
   return blocks;
 }
 
-/// Leave-one-out score at one penalty: with H'_i = I - ridge·C_ii the weighted hat block, leaving out one unit of weight gives
-/// e_i = (I - H'_i/w_i)⁻¹ r_i.
+/// Leave-one-out score at one penalty: with H'_i = I - ridge·C_ii the weighted hat block, leaving out u = min(1, w_i) units of
+/// weight gives e_i = (I - u H'_i/w_i)⁻¹ r_i.
 PenaltyScore score(const ExactProblem& problem, const Plan& plan, double penalty) {
   const Index n = problem.inputs.rows();
   const Index p = problem.targets.cols();
@@ -197,10 +200,11 @@ PenaltyScore score(const ExactProblem& problem, const Plan& plan, double penalty
     const Matrix<double> blocks = projected_inverse_blocks(s, width);
     for (Index i = 0; i < n; ++i) {
       const double w = problem.weights[at(i)];
+      const double part = std::min(1.0, w) / w;
       if (plan.decoupled) {
-        const double leverage = (1 - ridge * blocks(i, 0)) / w;
+        const double left = 1 - part + part * s.ridge * blocks(i, 0);
         for (Index r = 0; r < s.alpha.cols(); ++r) {
-          const double e = ridge * s.alpha(i, r) / std::sqrt(w) / std::max(1 - leverage, 1e-12);
+          const double e = s.ridge * s.alpha(i, r) / std::sqrt(w) / std::max(left, 1e-12);
           for (Index a = 0; a < p; ++a) errors(i, a) += piece.directions[at(r)][at(a)] * e;
         }
         continue;
@@ -208,8 +212,8 @@ PenaltyScore score(const ExactProblem& problem, const Plan& plan, double penalty
       Matrix<double> system(p, p);
       Matrix<double> rhs(p, 1);
       for (Index a = 0; a < p; ++a) {
-        rhs(a, 0) = ridge * s.alpha(i * p + a, 0) / std::sqrt(w);
-        for (Index b = 0; b < p; ++b) system(a, b) = (a == b ? 1.0 : 0.0) * (1 - 1 / w) + ridge * blocks(i * p + a, b) / w;
+        rhs(a, 0) = s.ridge * s.alpha(i * p + a, 0) / std::sqrt(w);
+        for (Index b = 0; b < p; ++b) system(a, b) = (a == b ? 1 - part : 0.0) + part * s.ridge * blocks(i * p + a, b);
       }
       if (cholesky(system) < 0) cholesky_solve(system, rhs);
       for (Index a = 0; a < p; ++a) errors(i, a) = rhs(a, 0);
@@ -294,6 +298,7 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
   const Index parameters = plan.scalar.rows() * static_cast<Index>(plan.pieces.size());
   const bool keep_factors = keep == Uncertainty::full || (keep == Uncertainty::automatic && parameters <= full_posterior_limit);
   double trace = 0;
+  double used_ridge = solution.ridge;
   Matrix<double> residuals(n, p);
   for (const Piece& piece : plan.pieces) {
     const Dense d = dense_problem(problem, plan, piece);
@@ -304,12 +309,12 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
       for (Index a = 0; a < p; ++a) {
         if (!plan.decoupled) {
           solution.coefficients(i, a) = root * s.alpha(i * p + a, 0);
-          residuals(i, a) = solution.ridge * s.alpha(i * p + a, 0);
+          residuals(i, a) = s.ridge * s.alpha(i * p + a, 0);
           continue;
         }
         for (Index r = 0; r < s.alpha.cols(); ++r) {
           if (piece.gain > 0) solution.coefficients(i, a) += root * piece.directions[at(r)][at(a)] * s.alpha(i, r);
-          residuals(i, a) += solution.ridge * piece.directions[at(r)][at(a)] * s.alpha(i, r);
+          residuals(i, a) += s.ridge * piece.directions[at(r)][at(a)] * s.alpha(i, r);
         }
       }
     }
@@ -320,11 +325,13 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
       }
     }
     if (piece.gain > 0) {
+      used_ridge = std::max(used_ridge, s.ridge);
       trace += static_cast<double>(s.alpha.cols()) *
-               (static_cast<double>(s.factor.rows()) - solution.ridge * inverse_trace(s.factor));
+               (static_cast<double>(s.factor.rows()) - s.ridge * inverse_trace(s.factor));
     }
     if (keep_factors) solution.factors.push_back(std::move(s.factor));
   }
+  solution.ridge = used_ridge;
   const double weight = total_weight(problem);
   solution.degrees_of_freedom = trace / static_cast<double>(p) + (problem.intercept ? 1 : 0);
   for (Index a = 0; a < p; ++a) {
@@ -333,6 +340,13 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
     solution.noise.push_back(rss / std::max(weight - solution.degrees_of_freedom, 0.01 * weight));
   }
   return solution;
+}
+
+Index factor_count(const OperatorKernel& kernel, Index outputs) {
+  if (!is_decomposable(kernel)) return 1;
+  // The pieces depend on A alone: no rows are needed.
+  const ExactProblem empty{kernel, Matrix<double>(0, 1), Matrix<double>(0, outputs), {}, false};
+  return static_cast<Index>(make_plan(empty).pieces.size());
 }
 
 void predict_exact(const ExactProblem& problem, const ExactSolution& solution, ConstMatrix x, MutMatrix mean) {

@@ -29,9 +29,10 @@ struct ExactSolution {
   double degrees_of_freedom = 0;
   double penalty = 0;
   std::string note;
-  // For the spread: L of √W K √W + nλI per channel (decomposable) or for all outputs together, if kept.
+  // For the spread: L of √W K √W + nλI per distinct eigenvalue of A (decomposable) or for all outputs together, if
+  // kept.
   std::vector<Matrix<double>> factors;
-  double ridge = 0;
+  double ridge = 0;  ///< nλ, or more where that was not enough for a factorisation
 
   bool has_spread() const { return !factors.empty(); }
 };
@@ -39,6 +40,9 @@ struct ExactSolution {
 /// Fits at the given penalty, or at the one of least leave-one-out error when there is none (then `path` is filled).
 ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> penalty, Uncertainty keep, PenaltyPath* path,
                           Progress* progress);
+
+/// How many factors a kept spread has: the distinct eigenvalues of A, or 1.
+Index factor_count(const OperatorKernel& kernel, Index outputs);
 
 /// Mean of f at rows x (rows × p), in blocks of rows; never an (n·p)² matrix.
 void predict_exact(const ExactProblem& problem, const ExactSolution& solution, ConstMatrix x, MutMatrix mean);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/checked.hpp"
 #include "base/parallel.hpp"
 #include "base/progress.hpp"
 #include "solve/feature_rows.hpp"
@@ -101,11 +102,12 @@ PenaltyScore score_channels(const NormalSystem& system, const LeaveOneOutRows& r
       for (Index j = 0; j < b.cols(); ++j) f += b(a, j) * prediction(i, j);
       error[at(a)] = rows.targets(i, a) - f;
     }
+    const double unit = std::min(1.0, rows.weights[at(i)]);
     for (Index k = 0; k < p; ++k) {
       double r = 0;
       for (Index a = 0; a < p; ++a) r += basis(k, a) * error[at(a)];
       const double h = mean_leverage + (k < b.cols() ? leverage(i, k) : 0.0);
-      rotated[at(k)] = r / std::max(1 - h, 1e-12);
+      rotated[at(k)] = r / std::max(1 - unit * h, 1e-12);
     }
     for (Index a = 0; a < p; ++a) {
       double e = 0;
@@ -126,9 +128,10 @@ PenaltyScore score_coupled(const NormalSystem& system, const LeaveOneOutRows& ro
   Matrix<double> small(p, p);
   std::vector<double> error(at(p));
   for (Index i = 0; i < rows.targets.rows(); ++i) {
+    const double unit = std::min(1.0, rows.weights[at(i)]);
     for (Index a = 0; a < p; ++a) {
       error[at(a)] = rows.targets(i, a) - prediction(i * p + a, 0);
-      for (Index c = 0; c < p; ++c) small(a, c) = (a == c ? 1 - mean_leverage : 0.0) - inner(i * p + a, i * p + c);
+      for (Index c = 0; c < p; ++c) small(a, c) = (a == c ? 1 - unit * mean_leverage : 0.0) - unit * inner(i * p + a, i * p + c);
     }
     solve_small(small, error);
     scorer.add(rows.weights[at(i)], error);
@@ -155,7 +158,8 @@ LeaveOneOutRows leave_one_out_rows(const FourierMap& map, RowSource& rows, const
   const Index m = map.columns();
   const Index p = rows.target_count();
   const Index n = rows.row_count();
-  const Index wanted = std::min(n, std::max<Index>(1000, most_values / std::max<Index>(1, m)));
+  const Index unfolded = map.coupling().is_constant() ? m : checked_product(map.coupling().parameters(), p);
+  const Index wanted = std::min(n, std::max<Index>(1000, most_values / std::max<Index>(1, unfolded)));
   LeaveOneOutRows kept;
   kept.all_rows = wanted >= n;
   const Stream stream(seed, "leave-one-out");
@@ -326,9 +330,15 @@ PenaltyPath leave_one_out(const NormalSystem& system, const LeaveOneOutRows& row
 }
 
 std::vector<double> penalty_grid(const NormalSystem& system, double step) {
+  // tr(M) = Σ_c g_cc ‖B_c‖²: the squares of one row of features √g_cc.
+  const Coupling& coupling = *system.coupling;
+  Matrix<double> row(1, coupling.columns());
+  for (Index c = 0; c < row.cols(); ++c) row(0, c) = std::sqrt(std::max(0.0, system.gram(c, c)));
+  Matrix<double> unfolded(coupling.outputs(), coupling.parameters());
+  coupling.dense_rows(row, unfolded);
   double trace = 0;
-  for (Index c = 0; c < system.gram.rows(); ++c) trace += system.gram(c, c);
-  double scale = trace / system.weight;
+  for (const double v : unfolded.values()) trace += v * v;
+  double scale = trace / (system.weight * static_cast<double>(coupling.outputs()));
   if (!(scale > 0)) scale = 1;
   std::vector<double> grid;
   // Round multiples, so that the chosen number is a short one.

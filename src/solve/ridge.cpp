@@ -124,7 +124,7 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
   for (const auto& run : runs) {
     const double gain = ch.gain[at(run.front())];
     Factored f = factor_shifted(system.gram, gain, ridge, m > eigen_rescue_limit);
-    solution.note = f.note;
+    if (!f.note.empty()) solution.note = f.note;
     Matrix<double> x(m, static_cast<Index>(run.size()));
     for (Index c = 0; c < m; ++c) {
       for (std::size_t r = 0; r < run.size(); ++r) x(c, static_cast<Index>(r)) = ch.rhs(c, run[r]);
@@ -211,6 +211,7 @@ std::vector<std::vector<Index>> equal_gain_runs(const Channels& ch) {
 void finish(const NormalSystem& system, ConstMatrix gram_weights, double trace, RidgeSolution& solution) {
   const Index m = system.cross.rows();
   const Index p = system.cross.cols();
+  solution.weight = system.weight;
   solution.intercept = system.mean_target;
   if (system.intercept) {
     for (Index a = 0; a < p; ++a) {
@@ -280,7 +281,7 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
   const double ridge = penalty * system_.weight;
   const bool constant = coupling.is_constant();
   // With no penalty, directions that the data do not determine get 0: the solution of least norm.
-  const double cut = ridge > 0 ? 0.0 : 1e-12 * eigen_.values.back();
+  const double cut = ridge > 0 || eigen_.values.empty() ? 0.0 : 1e-12 * eigen_.values.back();
   std::vector<double> gain(at(rotated_.cols()), 1.0);
   if (constant) gain = channels(system_).gain;
   RidgeSolution solution;
@@ -292,7 +293,7 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
   for (Index k = 0; k < scaled.rows(); ++k) {
     for (Index j = 0; j < scaled.cols(); ++j) {
       const double value = gain[at(j)] * eigen_.values[at(k)];
-      const double inverse = value + ridge > cut ? 1 / (value + ridge) : 0.0;
+      const double inverse = value + ridge > gain[at(j)] * cut ? 1 / (value + ridge) : 0.0;
       scaled(k, j) *= inverse;
       trace += value * inverse;
     }

@@ -20,6 +20,7 @@ struct RidgeSolution {
   std::string note;                 ///< what had to be done differently, in one sentence; "" when nothing
   int iterations = 0;
   double residual = 0;              ///< relative residual of the normal equations (iterative solvers)
+  double weight = 0;                ///< Σ w of the rows it was learned from
 };
 
 /// The decoupled form of constant couplings: with B = V√Γ (eigenvectors of A), channel j solves

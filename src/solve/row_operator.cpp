@@ -179,18 +179,20 @@ void RowOperator<Real>::random_rhs(std::string_view what, MutMatrix out) {
 }
 
 template <class Real>
-Matrix<double> RowOperator<Real>::sample_rows(Index count) {
+Matrix<double> RowOperator<Real>::sample_rows(Index count, double& weight) {
   const Index p = coupling().is_constant() ? 1 : coupling().outputs();
   const Index n = rows_.row_count();
   const Index every = std::max<Index>(1, n / std::max<Index>(1, count / p));
   const Index kept = (n + every - 1) / every;
   Matrix<double> result(kept * p, size());
   Index next = 0;
+  weight = 0;
   for_blocks([&](MatrixView<const Real> phi, std::span<const double> weights, Index first_row) {
     Matrix<double> one(1, map_.columns());
     for (Index i = 0; i < phi.rows; ++i) {
       if ((first_row + i) % every != 0) continue;
       const double root = weights.empty() ? 1.0 : std::sqrt(weights[at(i)]);
+      weight += root * root;
       for (Index c = 0; c < phi.cols; ++c) one(0, c) = root * (static_cast<double>(phi(i, c)) - system_.mean_feature[at(c)]);
       if (coupling().is_constant()) {
         std::ranges::copy(one.row(0), result.row(next).begin());

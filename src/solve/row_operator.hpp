@@ -30,8 +30,8 @@ class RowOperator {
   Matrix<double> gram_times(ConstMatrix w);
   /// Σ_i √w_i Φ~_i ε_i with ε addressed by (row, output) from `what`: the random right-hand sides of posterior draws.
   void random_rhs(std::string_view what, MutMatrix out);
-  /// At most about `count` rows √w Φ~ (as rows of length size()), evenly spread over the data.
-  Matrix<double> sample_rows(Index count);
+  /// At most about `count` rows √w Φ~ (as rows of length size()), evenly spread over the data; `weight` is the Σ w of them.
+  Matrix<double> sample_rows(Index count, double& weight);
 
  private:
   template <class Consumer>

@@ -16,7 +16,7 @@ namespace {
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
 /// The state of the descent: system 0 is the fit, the others are draws of the posterior (targets ε/√w, ridge centred at a draw
-/// of the prior), all stepping along the same rows.
+/// of the prior, an intercept of their own so that the features count as centred), all stepping along the same rows.
 template <class Real>
 class Descent {
  public:
@@ -27,12 +27,13 @@ class Descent {
         theta_(systems_, map.coupling().parameters()),
         mean_(systems_, map.coupling().parameters()),
         centre_(systems_, map.coupling().parameters()),
-        intercept_(at(map.outputs()), 0.0),
+        intercept_(at(systems_ * map.outputs()), 0.0),
         mean_intercept_(at(map.outputs()), 0.0),
         weights_(map.columns(), systems_ * map.outputs()) {}
 
-  void set_scale(double step, double total_weight, Index rows) {
+  void set_scale(double step, Index batch, double total_weight, Index rows) {
     step_ = step;
+    batch_ = batch;
     row_weight_ = static_cast<double>(rows) / total_weight;
     const Stream stream(0, "posterior prior");
     const double spread = 1 / std::sqrt(options_.penalty * total_weight);
@@ -43,7 +44,8 @@ class Descent {
     }
   }
 
-  /// One step on the given rows of a block; `averaging` adds the new iterate to the mean.
+  /// One step on the given rows of a block; `averaging` adds the new iterate to the mean. Fewer rows than a batch take a
+  /// proportionally shorter step: a step of full size on one row alone could overshoot.
   void step(const FeatureRows<Real>& block, MatrixView<const Real> phi, MatrixView<const Real> targets,
             const std::vector<Index>& chosen, bool averaging) {
     const Index p = map_.outputs();
@@ -53,29 +55,30 @@ class Descent {
     expand_all();
     Matrix<Real> f(b, systems_ * p);
     gemm<Real>(false, false, Real(1), features, weights_, Real(0), f);
-    std::vector<double> shift(at(p), 0.0);
+    std::vector<double> shift(at(f.cols()), 0.0);
     for (Index i = 0; i < b; ++i) {
       const Index row = chosen[at(i)];
       const double w = block.weight(row) * row_weight_ / static_cast<double>(b);
       for (Index k = 0; k < f.cols(); ++k) {
         const Index a = k % p;
-        double residual = static_cast<double>(f(i, k));
+        double residual = static_cast<double>(f(i, k)) + intercept_[at(k)];
         if (k < p) {
-          residual += intercept_[at(a)] - static_cast<double>(targets(row, a));
-          shift[at(a)] += w * residual;
+          residual -= static_cast<double>(targets(row, a));
         } else if (block.weight(row) > 0) {
           residual -= noise_.normal(static_cast<std::uint64_t>(block.first_row() + row), static_cast<std::uint64_t>(k)) /
                       std::sqrt(block.weight(row));
         }
+        shift[at(k)] += w * residual;
         f(i, k) = static_cast<Real>(w * residual);
       }
     }
     Matrix<Real> gradient(map_.columns(), f.cols());
     gemm<Real>(true, false, Real(1), features, f, Real(0), gradient);
-    descend(gradient, averaging);
+    const double length = std::min(1.0, static_cast<double>(b) / static_cast<double>(batch_));
+    descend(gradient, length * step_, averaging);
     if (options_.intercept) {
       // The intercept has curvature 1; it takes steps of at most ½.
-      for (Index a = 0; a < p; ++a) intercept_[at(a)] -= std::min(step_, 0.5) * shift[at(a)];
+      for (std::size_t k = 0; k < shift.size(); ++k) intercept_[k] -= length * std::min(step_, 0.5) * shift[k];
     }
     if (averaging) {
       for (Index a = 0; a < p; ++a) {
@@ -103,7 +106,7 @@ class Descent {
       }
     }
   }
-  void descend(const Matrix<Real>& gradient, bool averaging) {
+  void descend(const Matrix<Real>& gradient, double step, bool averaging) {
     const Index p = map_.outputs();
     Matrix<double> one(map_.columns(), p);
     std::vector<double> g(at(theta_.cols()));
@@ -114,7 +117,7 @@ class Descent {
       }
       map_.coupling().contract(one, g);
       for (Index k = 0; k < theta_.cols(); ++k) {
-        theta_(s, k) -= step_ * (g[at(k)] + options_.penalty * (theta_(s, k) - centre_(s, k)));
+        theta_(s, k) -= step * (g[at(k)] + options_.penalty * (theta_(s, k) - centre_(s, k)));
         if (averaging) mean_(s, k) += (theta_(s, k) - mean_(s, k)) / static_cast<double>(averaged_);
       }
     }
@@ -126,11 +129,12 @@ class Descent {
   Matrix<double> theta_;
   Matrix<double> mean_;
   Matrix<double> centre_;
-  std::vector<double> intercept_;
+  std::vector<double> intercept_;  ///< of every system and output
   std::vector<double> mean_intercept_;
   Matrix<Real> weights_;
   Stream noise_{0, "posterior rows"};
   double step_ = 1;
+  Index batch_ = 1;
   double row_weight_ = 1;
   Index averaged_ = 0;
 };
@@ -139,8 +143,32 @@ struct Scale {
   double weight = 0;
   Index rows = 0;
   double largest = 0;  ///< L: largest eigenvalue of (1/n) Σ w Φ Φᵀ, by power iteration on the first block
-  double row = 0;      ///< R²: largest squared norm of a row's feature operator, times its weight
+  double row = 0;      ///< R²: bound on the squared norm of a row's feature operator, times its weight relative to the mean one
 };
+
+/// max_i w_i ‖Φ_i‖² over weighted rows √w φ, with ‖Φ_i‖² = ‖K~(x_i, x_i)‖ bounded by its largest row sum (Gershgorin).
+double largest_row(const Coupling& coupling, ConstMatrix phi) {
+  constexpr Index rows = 16;  // unfolded at a time
+  const Index p = coupling.outputs();
+  Matrix<double> unfolded(rows * p, coupling.parameters());
+  double largest = 0;
+  for (Index first = 0; first < phi.rows; first += rows) {
+    const Index count = std::min(rows, phi.rows - first);
+    coupling.dense_rows(phi.row_range(first, count), unfolded);
+    for (Index i = 0; i < count; ++i) {
+      for (Index a = 0; a < p; ++a) {
+        double sum = 0;
+        for (Index c = 0; c < p; ++c) {
+          const auto u = unfolded.row(i * p + a);
+          const auto v = unfolded.row(i * p + c);
+          sum += std::abs(std::inner_product(u.begin(), u.end(), v.begin(), 0.0));
+        }
+        largest = std::max(largest, sum);
+      }
+    }
+  }
+  return largest;
+}
 
 template <class Real>
 Scale measure(const FourierMap& map, RowSource& rows) {
@@ -157,6 +185,7 @@ Scale measure(const FourierMap& map, RowSource& rows) {
         const double root = std::sqrt(blocks.weight(i));
         for (Index c = 0; c < phi.cols(); ++c) phi(i, c) = root * static_cast<double>(blocks.features()(i, c));
       }
+      scale.row = largest_row(coupling, phi);
       std::vector<double> theta(at(coupling.parameters()));
       const Stream stream(0, "power iteration");
       for (std::size_t k = 0; k < theta.size(); ++k) theta[k] = stream.normal(k, 0);
@@ -168,15 +197,8 @@ Scale measure(const FourierMap& map, RowSource& rows) {
         coupling.expand(theta, w);
         gemm<double>(false, false, 1.0, phi, w, 0.0, f);
         double energy = 0;
-        double heaviest = 0;
-        for (Index i = 0; i < f.rows(); ++i) {
-          double square = 0;
-          for (const double v : f.row(i)) square += v * v;
-          energy += square;
-          heaviest = std::max(heaviest, square);
-        }
+        for (const double v : f.values()) energy += v * v;
         scale.largest = energy / static_cast<double>(phi.rows());
-        scale.row = std::max(scale.row, heaviest);
         gemm<double>(true, false, 1.0, phi, f, 0.0, w);
         coupling.contract(w, theta);
       }
@@ -185,6 +207,10 @@ Scale measure(const FourierMap& map, RowSource& rows) {
     scale.rows += blocks.count();
   }
   if (!(scale.weight > 0)) fail_argument("there are no rows with positive weight to learn from");
+  // Gradients are taken with weights relative to their mean.
+  const double relative = static_cast<double>(scale.rows) / scale.weight;
+  scale.largest *= relative;
+  scale.row *= relative;
   return scale;
 }
 
@@ -206,8 +232,9 @@ RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const StochasticO
   const bool keep = resolve(options.keep, full_posterior_limit + 1) != Uncertainty::none;
   const Index draws = keep ? posterior_samples : 8;
   Descent<Real> descent(map, options, draws);
-  const double curvature = scale.largest + scale.row / static_cast<double>(options.batch) + options.penalty;
-  descent.set_scale(1 / curvature, scale.weight, scale.rows);
+  const Index batch = std::min(options.batch, scale.rows);
+  const double curvature = scale.largest + scale.row / static_cast<double>(batch) + options.penalty;
+  descent.set_scale(1 / curvature, batch, scale.weight, scale.rows);
 
   Matrix<double> before;
   for (int pass = 0; pass < options.passes; ++pass) {
@@ -220,10 +247,10 @@ RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const StochasticO
       check_stop();
       const auto shuffle = shuffled(blocks.count(), order.child("pass", static_cast<std::uint64_t>(pass))
                                                         .child("block", static_cast<std::uint64_t>(blocks.first_row())));
-      for (Index first = 0; first < blocks.count(); first += options.batch) {
-        const Index last = std::min(first + options.batch, blocks.count());
+      for (Index first = 0; first < blocks.count(); first += batch) {
+        const Index last = std::min(first + batch, blocks.count());
         descent.step(blocks, blocks.features(), blocks.targets(), {shuffle.begin() + first, shuffle.begin() + last},
-                     2 * pass >= options.passes);
+                     2 * (pass + 1) > options.passes);
       }
     }
   }
@@ -231,6 +258,7 @@ RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const StochasticO
   RidgeSolution solution;
   solution.solver = "sgd";
   solution.iterations = options.passes;
+  solution.weight = scale.weight;
   solution.weights = descent.mean_weights(0);
   solution.intercept = descent.intercept();
   double moved = 0;

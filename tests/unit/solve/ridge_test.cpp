@@ -1,0 +1,200 @@
+// Every direct solver, and conjugate gradients, against one dense system for problem (P).
+#include "solve/ridge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "solve/conjugate_gradient.hpp"
+#include "unit/solve/data.hpp"
+#include "unit/solve/dense_ridge.hpp"
+
+namespace mercer {
+namespace {
+
+using namespace samples;
+using oracle::dense_ridge;
+using oracle::DenseRidge;
+
+constexpr double penalty = 1e-3;
+
+/// f at rows x from a solution.
+Dense predictions(const FourierMap& map, const RidgeSolution& s, ConstMatrix x) {
+  Dense f = dense(features(map, x)) * dense(s.weights);
+  for (Index a = 0; a < f.cols(); ++a) f.col(a).array() += s.intercept[static_cast<std::size_t>(a)];
+  return f;
+}
+
+Dense variances(const FourierMap& map, const RidgeSolution& s, ConstMatrix x) {
+  Matrix<double> phi = features(map, x);
+  Matrix<double> out(x.rows, map.outputs());
+  s.posterior.variance(map.coupling(), phi, out);
+  return dense(out);
+}
+
+struct Solved {
+  std::string how;
+  RidgeSolution solution;
+};
+
+std::vector<Solved> solve_all(const FourierMap& map, const Data& s, bool intercept, double lambda = penalty) {
+  ArrayRows rows = s.rows();
+  const RidgeStatistics t = accumulate(map, rows, Precision::double_);
+  const NormalSystem system = normal_system(t, map.coupling(), intercept);
+  std::vector<Solved> all;
+  all.push_back({"cholesky", solve_cholesky(system, lambda, Uncertainty::full)});
+  all.push_back({"eigen", EigenSystem(system).solve(lambda, Uncertainty::full)});
+  IterativeOptions options;
+  options.penalty = lambda;
+  options.intercept = intercept;
+  options.tolerance = 1e-12;
+  all.push_back({"cg", solve_conjugate_gradient(map, rows, Precision::double_, options, nullptr)});
+  options.memory_bytes = 0;  // features computed anew on every pass
+  all.push_back({"cg without memory", solve_conjugate_gradient(map, rows, Precision::double_, options, nullptr)});
+  return all;
+}
+
+double relative(const Dense& a, const Dense& b) { return (a - b).norm() / b.norm(); }
+
+class Ridge : public testing::TestWithParam<Sample> {};
+INSTANTIATE_TEST_SUITE_P(Kernels, Ridge, testing::ValuesIn(kernel_samples()), [](const auto& info) { return info.param.name; });
+
+TEST_P(Ridge, EverySolverMatchesTheDenseProblem) {
+  const Sample& c = GetParam();
+  const FourierMap map = map_of(c.kernel, c.inputs, c.outputs, 12);
+  const Matrix<double> fresh = normals(20, c.inputs, "fresh");
+  for (const Index n : {Index{9}, Index{150}}) {  // fewer rows than features, and more
+    for (const bool intercept : {true, false}) {
+      for (const bool weighted : {false, true}) {
+        Data s = data(n, c.inputs, c.outputs);
+        if (weighted) {
+          for (Index i = 0; i < n; ++i) s.weights.push_back(0.1 + static_cast<double>(i % 7));
+        }
+        const DenseRidge expected =
+            dense_ridge(operator_rows(map, s.x), dense(s.y), s.all_weights(), penalty * s.total(), intercept);
+        const Dense f = expected.predict(operator_rows(map, fresh));
+        const double left = std::max(s.total() - expected.degrees_of_freedom, 0.01 * s.total());
+        for (const Solved& solved : solve_all(map, s, intercept)) {
+          const std::string where = c.name + " " + solved.how + " n=" + std::to_string(n) + (intercept ? " c" : "") + (weighted ? " w" : "");
+          EXPECT_LT(relative(predictions(map, solved.solution, fresh), f), 1e-8) << where;
+          EXPECT_TRUE(solved.solution.note.empty()) << where << solved.solution.note;
+          EXPECT_DOUBLE_EQ(solved.solution.weight, s.total()) << where;
+          if (solved.how != "eigen") continue;
+          EXPECT_NEAR(solved.solution.degrees_of_freedom, expected.degrees_of_freedom, 1e-8 * expected.degrees_of_freedom) << where;
+          for (std::size_t a = 0; a < expected.rss.size(); ++a) {
+            EXPECT_NEAR(solved.solution.noise[a], expected.rss[a] / left, 1e-8 * expected.rss[a] / left + 1e-12) << where;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Ridge, FullPosteriorIsTheDenseOne) {
+  const Sample& c = GetParam();
+  const FourierMap map = map_of(c.kernel, c.inputs, c.outputs, 12);
+  const Matrix<double> fresh = normals(20, c.inputs, "fresh");
+  for (const bool intercept : {true, false}) {
+    Data s = data(60, c.inputs, c.outputs);
+    s.weights = counts(60);
+    const DenseRidge expected = dense_ridge(operator_rows(map, s.x), dense(s.y), s.weights, penalty * s.total(), intercept);
+    const Dense v = expected.variance(operator_rows(map, fresh));
+    ArrayRows rows = s.rows();
+    const RidgeStatistics t = accumulate(map, rows, Precision::double_);
+    const NormalSystem system = normal_system(t, map.coupling(), intercept);
+    EXPECT_LT(relative(variances(map, EigenSystem(system).solve(penalty, Uncertainty::full), fresh), v), 1e-8) << c.name;
+    const RidgeSolution cholesky = solve_cholesky(system, penalty, Uncertainty::full);
+    // Several gains do not share one Cholesky factor: then draws are kept (see PosteriorDraws).
+    if (cholesky.posterior.kind == Posterior::Kind::cholesky) EXPECT_LT(relative(variances(map, cholesky, fresh), v), 1e-8) << c.name;
+    if (c.name == "full") EXPECT_EQ(cholesky.posterior.kind, Posterior::Kind::samples);
+    EXPECT_EQ(solve_cholesky(system, penalty, Uncertainty::none).posterior.kind, Posterior::Kind::none);
+  }
+}
+
+TEST_P(Ridge, WeightsAreRepetitions) {
+  const Sample& c = GetParam();
+  const FourierMap map = map_of(c.kernel, c.inputs, c.outputs, 12);
+  Data s = data(40, c.inputs, c.outputs);
+  s.weights = counts(40);
+  const Data twice = repeated(s);
+  const Matrix<double> fresh = normals(20, c.inputs, "fresh");
+  const auto weighted = solve_all(map, s, true);
+  const auto plain = solve_all(map, twice, true);
+  for (std::size_t k = 0; k < weighted.size(); ++k) {
+    const RidgeSolution& a = weighted[k].solution;
+    const RidgeSolution& b = plain[k].solution;
+    EXPECT_LT(relative(predictions(map, a, fresh), predictions(map, b, fresh)), 1e-10) << weighted[k].how;
+    EXPECT_DOUBLE_EQ(a.weight, b.weight);
+    if (k > 1) continue;  // draws of conjugate gradients follow the rows
+    EXPECT_LT(relative(variances(map, a, fresh), variances(map, b, fresh)), 1e-8) << weighted[k].how;
+    EXPECT_NEAR(a.degrees_of_freedom, b.degrees_of_freedom, 1e-8 * b.degrees_of_freedom);
+    for (std::size_t q = 0; q < a.noise.size(); ++q) EXPECT_NEAR(a.noise[q], b.noise[q], 1e-8 * b.noise[q]);
+  }
+}
+
+// tr(M⁻¹) by 32 Rademacher probes has a standard deviation of at most ‖M⁻¹‖_F √(2/32) ≤ tr(M⁻¹)/4; ridge·tr(M⁻¹) is what is
+// subtracted, so the degrees of freedom err by less than six of them with probability above 1 - 1e-8.
+TEST_P(Ridge, CholeskyDegreesOfFreedomAreEstimated) {
+  const Sample& c = GetParam();
+  const FourierMap map = map_of(c.kernel, c.inputs, c.outputs, 40);
+  const Data s = data(300, c.inputs, c.outputs);
+  ArrayRows rows = s.rows();
+  const RidgeStatistics t = accumulate(map, rows, Precision::double_);
+  const NormalSystem system = normal_system(t, map.coupling(), true);
+  const RidgeSolution exact = EigenSystem(system).solve(penalty, Uncertainty::none);
+  const RidgeSolution estimate = solve_cholesky(system, penalty, Uncertainty::none);
+  const auto unknowns = static_cast<double>(map.coupling().parameters()) / static_cast<double>(c.outputs);
+  const double subtracted = unknowns + 1 - exact.degrees_of_freedom;
+  EXPECT_NEAR(estimate.degrees_of_freedom, exact.degrees_of_freedom, 1.5 * subtracted);
+  EXPECT_NEAR(estimate.degrees_of_freedom, exact.degrees_of_freedom, 0.25 * exact.degrees_of_freedom);
+}
+
+// More rows than the preconditioner samples (1500 divided by the outputs), so that the iterations have work to do.
+TEST(ConjugateGradient, ConvergesWithASampledPreconditioner) {
+  for (const char* kernel : {"gaussian(0.7)", "decomposable(gaussian(0.7), [[2,0.5],[0.5,1]])", "helmholtz(gaussian(0.7), 0.3)"}) {
+    const FourierMap map = map_of(kernel, 2, 2, 40);
+    Data s = data(4000, 2, 2);
+    s.weights = counts(4000);
+    ArrayRows rows = s.rows();
+    const RidgeStatistics t = accumulate(map, rows, Precision::double_);
+    const NormalSystem system = normal_system(t, map.coupling(), true);
+    const RidgeSolution direct = solve_cholesky(system, 1e-5, Uncertainty::none);
+    IterativeOptions options;
+    options.penalty = 1e-5;
+    options.keep = Uncertainty::none;
+    const RidgeSolution cg = solve_conjugate_gradient(map, rows, Precision::double_, options, nullptr);
+    EXPECT_GT(cg.iterations, 2);
+    EXPECT_LT(cg.iterations, 60) << kernel;
+    EXPECT_LE(cg.residual, 1e-10);
+    const Matrix<double> fresh = normals(50, 2, "fresh");
+    EXPECT_LT(relative(predictions(map, cg, fresh), predictions(map, direct, fresh)), 1e-8) << kernel;
+    // In float32 the operator is only known to about 1e-6.
+    const RidgeSolution single = solve_conjugate_gradient(map, rows, Precision::single_, options, nullptr);
+    EXPECT_LT(relative(predictions(map, single, fresh), predictions(map, direct, fresh)), 2e-2) << kernel;
+    EXPECT_FALSE(single.note.empty());
+  }
+}
+
+TEST(ConjugateGradient, RefusesNoPenalty) {
+  const Data s = data(30, 2, 1);
+  ArrayRows rows = s.rows();
+  IterativeOptions options;
+  options.penalty = 0;
+  EXPECT_THROW(solve_conjugate_gradient(map_of("gaussian(1)", 2, 1, 5), rows, Precision::double_, options, nullptr), Error);
+}
+
+TEST(Ridge, SinglePrecisionStatisticsGiveNearlyTheSameFunction) {
+  const FourierMap map = map_of("gaussian(1)", 2, 1, 30);
+  const Data s = data(2000, 2, 1);
+  ArrayRows rows = s.rows();
+  const RidgeStatistics narrow = accumulate(map, rows, Precision::single_);
+  const RidgeStatistics wide = accumulate(map, rows, Precision::double_);
+  const Matrix<double> fresh = normals(50, 2, "fresh");
+  const Dense a = predictions(map, solve_cholesky(normal_system(narrow, map.coupling(), true), 1e-2, Uncertainty::none), fresh);
+  const Dense b = predictions(map, solve_cholesky(normal_system(wide, map.coupling(), true), 1e-2, Uncertainty::none), fresh);
+  // Statistics err by 1e-5 relative to n (see AreTheNaiveSums), the ridge is 1e-2 n: θ errs by 1e-3.
+  EXPECT_LT(relative(a, b), 1e-3);
+}
+
+}  // namespace
+}  // namespace mercer
