@@ -20,6 +20,12 @@ bool parse_index(std::string_view text, Index& value) {
 ColumnNames::ColumnNames(const std::vector<std::string>& names, const std::string& path) : names_(&names), path_(path) {}
 
 Index ColumnNames::find(std::string_view name) const {
+  constexpr int few = 16;  // a few searches cost less than the index
+  if (searches_ < few) {
+    ++searches_;
+    const auto it = std::find(names_->begin(), names_->end(), name);
+    return it == names_->end() ? -1 : it - names_->begin();
+  }
   if (positions_.empty()) {
     positions_.reserve(names_->size());
     for (std::size_t j = 0; j < names_->size(); ++j) positions_.emplace((*names_)[j], static_cast<Index>(j));

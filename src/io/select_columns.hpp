@@ -36,7 +36,8 @@ class ColumnNames {
 
   const std::vector<std::string>* names_;
   std::string path_;
-  mutable std::unordered_map<std::string_view, Index> positions_;  ///< filled by the first find()
+  mutable std::unordered_map<std::string_view, Index> positions_;  ///< made once some names have been looked for
+  mutable int searches_ = 0;
 };
 
 }  // namespace mercer

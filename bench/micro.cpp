@@ -1,0 +1,68 @@
+// Micro-benchmarks of the primitives: `build/release/bench/micro_bench`.
+#include <benchmark/benchmark.h>
+
+#include "backend/backend.hpp"
+#include "base/matrix.hpp"
+#include "base/random.hpp"
+#include "map/fourier.hpp"
+
+namespace mercer {
+namespace {
+
+template <class Real>
+Matrix<Real> normals(Index rows, Index cols) {
+  const Stream stream(0, "micro");
+  Matrix<Real> m(rows, cols);
+  for (Index i = 0; i < m.size(); ++i) m.data()[i] = static_cast<Real>(stream.normal(static_cast<std::uint64_t>(i), 0));
+  return m;
+}
+
+template <class Real>
+void gram_block(benchmark::State& state) {
+  const auto f = normals<Real>(1024, state.range(0));
+  Matrix<double> g(state.range(0), state.range(0));
+  for (auto _ : state) accumulate_gram<Real>(f, g);
+  state.counters["flops"] = benchmark::Counter(1024.0 * static_cast<double>(state.range(0) * state.range(0)),
+                                               benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(gram_block<float>)->Arg(1000)->Arg(4000)->UseRealTime();
+BENCHMARK(gram_block<double>)->Arg(1000)->Arg(4000)->UseRealTime();
+
+template <class Real>
+void cos_sin_pairs(benchmark::State& state) {
+  const auto phase = normals<Real>(1, 65536);
+  Matrix<Real> c(1, 65536);
+  Matrix<Real> s(1, 65536);
+  force_simd(static_cast<Simd>(state.range(0)));
+  for (auto _ : state) cos_sin<Real>(phase.data(), 65536, Real(1), c.data(), s.data());
+  force_simd(Simd::automatic);
+  state.SetItemsProcessed(state.iterations() * 65536);
+}
+BENCHMARK(cos_sin_pairs<float>)->Arg(1)->Arg(2)->Arg(3);
+BENCHMARK(cos_sin_pairs<double>)->Arg(1)->Arg(2)->Arg(3);
+
+void features(benchmark::State& state) {
+  const FourierMap map(parse_kernel("gaussian(1)"), 32, 1, {2000, Sampling::orthogonal, 0});
+  const auto x = normals<float>(1024, 32);
+  Matrix<float> phi(1024, map.columns());
+  for (auto _ : state) map.features<float>(x, phi);
+  state.SetItemsProcessed(state.iterations() * 1024 * 2000);
+}
+BENCHMARK(features)->UseRealTime();
+
+void cholesky_factor(benchmark::State& state) {
+  const Index n = state.range(0);
+  const auto f = normals<double>(n + 10, n);
+  Matrix<double> g(n, n);
+  accumulate_gram<double>(f, g);
+  for (auto _ : state) {
+    Matrix<double> l = g;
+    benchmark::DoNotOptimize(cholesky(l));
+  }
+}
+BENCHMARK(cholesky_factor)->Arg(1000)->Arg(4000)->UseRealTime();
+
+}  // namespace
+}  // namespace mercer
+
+BENCHMARK_MAIN();
