@@ -45,6 +45,11 @@ std::string posterior_words(const Model::State& s) {
   return "not kept";
 }
 
+std::string penalty_origin(const FitSummary& f) {
+  if (f.leave_one_out_rmse) return ", chosen by leave-one-out";
+  return f.penalty_path.empty() ? ", given" : ", chosen by generalised cross-validation";
+}
+
 }  // namespace
 
 int run_info(const Arguments& a) {
@@ -66,8 +71,10 @@ int run_info(const Arguments& a) {
   console.say("kernel     " + f.kernel);
   console.say("map        " + f.map + (f.sampling.empty() ? ", " + human_count(static_cast<double>(f.features)) + " anchor rows"
                                                          : " (" + f.sampling + "), " + human_count(static_cast<double>(f.features)) + " features, seed " + std::to_string(r.fourier.seed)));
-  console.say("fitted     on " + human_count(static_cast<double>(f.rows)) + " rows by " + f.solver + " in " + f.precision + ", took " + human_seconds(f.seconds.at("total")) + ", status " + f.status);
-  console.say("penalty    " + brief(f.penalty) + (f.penalty_chosen ? ", chosen by leave-one-out" : ", given") + "; " + brief(f.degrees_of_freedom) + " effective degrees of freedom");
+  const auto took = f.seconds.find("total");  // a file may lack it
+  console.say("fitted     on " + counted(f.rows, "row") + " by " + f.solver + " in " + f.precision +
+              (took == f.seconds.end() ? "" : ", took " + human_seconds(took->second)) + ", status " + f.status);
+  console.say("penalty    " + brief(f.penalty) + penalty_origin(f) + "; " + brief(f.degrees_of_freedom) + " effective degrees of freedom");
   if (f.leave_one_out_rmse) console.say("           leave-one-out RMSE " + brief(*f.leave_one_out_rmse) + " in scaled units, on " + human_count(static_cast<double>(f.leave_one_out_rows)) + " rows");
   if (r.classes.empty()) {
     std::vector<std::string> noise;

@@ -30,7 +30,7 @@ const std::vector<Verb>& verbs() {
        "  mercer fit train.csv --target y --holdout 0.2 --split time\n\n"
        "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, solver, precision, penalty,\n"
        "penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows, degrees_of_freedom, iterations, residual, status,\n"
-       "notes, seconds{total, read, accumulate, solve}, peak_memory_bytes, rows_dropped, cells_filled, model, holdout{...}.",
+       "notes, seconds{total, read, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, model, holdout{...}.",
        columns + fitting + reading + std::vector<std::string>{"holdout", "split", "like", "output"} + common, run_fit},
       {"predict", "apply a model to new rows", "MODEL DATA...", 2, many,
        "Writes a CSV with one column per target, and <target>_std with --std (for classes: the label and one score per class).\n"

@@ -29,6 +29,8 @@ void cos_sin(const Real* phase, Index count, Real scale, Real* cosine, Real* sin
 /// Copies the lower triangle onto the upper.
 void mirror_lower(MutMatrix a);
 
+Matrix<double> transposed(ConstMatrix a);
+
 /// Lower Cholesky factor in place (upper triangle untouched): A = LLᵀ. Returns -1, or the first pivot that is not positive.
 Index cholesky(MutMatrix a);
 /// B := L⁻¹B, or L⁻ᵀB.

@@ -2,7 +2,6 @@
 #include <charconv>
 #include <unordered_set>
 
-#include "base/fail.hpp"
 #include "base/text.hpp"
 #include "io/arff_header.hpp"
 #include "io/cell.hpp"

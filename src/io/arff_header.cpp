@@ -78,9 +78,11 @@ void take_arff_value(const Lines& lines, std::string_view& text, std::string_vie
                      std::string_view& value, bool& quoted) {
   quoted = !text.empty() && (text.front() == '\'' || text.front() == '"');
   if (!quoted) {
-    const auto stop = std::find_if(text.begin(), text.end(),
-                                   [&](char c) { return c == ' ' || c == '\t' || stops.find(c) != std::string_view::npos; });
-    const auto length = static_cast<std::size_t>(stop - text.begin());
+    std::size_t length = 0;
+    while (length < text.size() && text[length] != ' ' && text[length] != '\t' &&
+           stops.find(text[length]) == std::string_view::npos) {
+      ++length;
+    }
     value = text.substr(0, length);
     text.remove_prefix(length);
     return;

@@ -57,7 +57,8 @@ std::string similar_files(const std::string& path) {
 }
 
 int open_for_reading(const std::string& path) {
-  if (path.find('\0') != std::string::npos) fail_file("cannot open " + mercer::quoted(path) + ": the name holds a zero byte");
+  if (path.find('\0') != std::string::npos)
+    fail_file("cannot open " + mercer::quoted(path) + ": the name holds a zero byte");
   int number = -1;
   do {
     check_stop();

@@ -22,7 +22,7 @@ inline double read_cell(std::string_view& text) {
   return read_odd_cell(text);
 }
 
-/// "'abc' is not a number", with a hint where a decimal comma is the likely cause.
+/// What to add to "is not a number" where a decimal comma is the likely cause; else nothing.
 std::string_view decimal_comma_hint(std::string_view text);
 
 }  // namespace mercer

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "base/fail.hpp"
 #include "base/text.hpp"
@@ -70,7 +69,7 @@ bool CsvReader::find_header(const std::string& header) {
   if (header == "yes") return true;
   if (header == "no") return false;
   constexpr std::size_t most_rows = 50;
-  std::size_t most_cells = static_cast<std::size_t>(most_columns);
+  auto most_cells = static_cast<std::size_t>(most_columns);
   std::vector<std::vector<CellKind>> rows;
   rewind();
   std::string_view record;

@@ -25,8 +25,8 @@ char detect_delimiter(std::string_view line) {
     if (c == '"') quoted = !quoted;
     for (std::size_t k = 0; !quoted && k < candidates.size(); ++k) counts[k] += c == candidates[k] ? 1U : 0U;
   }
-  const auto best = std::max_element(counts.begin(), counts.end());
-  return candidates[static_cast<std::size_t>(best - counts.begin())];
+  const auto best = std::max_element(counts.begin(), counts.end()) - counts.begin();
+  return candidates[static_cast<std::size_t>(best)];
 }
 
 bool looks_like_header(const std::vector<std::vector<CellKind>>& rows) {

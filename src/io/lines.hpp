@@ -17,8 +17,9 @@ class Lines {
 
   /// The next line; false at the end. The view lives until the next call.
   bool next(std::string_view& line);
-  /// Adds the following line, and the line end between, to the record that next() began; false at the end of the file.
-  bool extend(std::string_view& record);
+  /// Adds the following line, and the line end between, to the record that next() began, and gives it whole; false at the
+  /// end of the file.
+  bool extend(std::string_view& text);
   /// Number of the line that next() gave, counting from 1.
   Index number() const { return number_; }
   /// "train.csv: line 12"

@@ -1,6 +1,5 @@
 #include "io/row_decoder.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/fail.hpp"
@@ -12,6 +11,10 @@ namespace {
 
 std::string counted(Index count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+[[noreturn]] void fail(const TableReader& table, const UsedColumn& column, const std::string& what) {
+  fail_file(table.path() + ": " + table.place() + ", column " + quoted(column.name) + ": " + what);
 }
 
 }  // namespace
@@ -42,10 +45,6 @@ RowDecoder::RowDecoder(const ColumnPlan& plan, const DatasetOptions& options)
     if (targets_ != 1) fail_argument("a classification needs exactly one target column, not " + std::to_string(targets_));
     declare_text(plan.inputs);
   }
-}
-
-void RowDecoder::fail(const TableReader& table, const UsedColumn& column, const std::string& what) const {
-  fail_file(table.path() + ": " + table.place() + ", column " + quoted(column.name) + ": " + what);
 }
 
 void RowDecoder::declare_text(Index j) {

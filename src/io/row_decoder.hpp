@@ -35,7 +35,7 @@ class RowDecoder {
 
   Index width() const { return static_cast<Index>(columns_.size()); }
   const std::vector<UsedColumn>& columns() const { return columns_; }
-  void declare_text(Index column);
+  void declare_text(Index j);
 
   /// False when the row is to be left out.
   bool decode(const TableReader& table, const Cells& cells, std::span<double> row);
@@ -64,7 +64,6 @@ class RowDecoder {
   void note_missing(const TableReader& table, UsedColumn& column);
   void learn(std::span<const double> row);
   void refuse_missing(const std::string& files) const;
-  [[noreturn]] void fail(const TableReader& table, const UsedColumn& column, const std::string& what) const;
 
   std::vector<UsedColumn> columns_;
   std::vector<std::size_t> text_columns_;

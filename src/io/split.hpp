@@ -2,6 +2,7 @@
 #include <mercer/rows.hpp>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/matrix.hpp"
@@ -32,11 +33,7 @@ class SplitRows : public RowSource {
   void rewind() override;
 
  private:
-  struct Key {
-    std::uint64_t bits;
-    Index row;
-    auto operator<=>(const Key&) const = default;
-  };
+  using Key = std::pair<std::uint64_t, Index>;  ///< bits and row: equal bits are settled by the row
   bool chosen(Index row) const;
   bool pull();
 

@@ -11,6 +11,9 @@
 namespace mercer {
 namespace {
 
+/// A few bytes can name any column, and rows are dense from here on: every column costs memory throughout.
+constexpr Index largest_index = 200'000;
+
 /// Takes the next word, ended by white space, off the front of `text`; empty at the end.
 std::string_view take_word(std::string_view& text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
@@ -108,9 +111,9 @@ bool SvmlightReader::take_entry(std::string_view& line, Index& index, std::strin
       number.front() == '-') {
     lines_.fail(quoted(word) + " is not index:value");
   }
-  if (result.ec != std::errc() || index >= most_columns - 1) {
+  if (result.ec != std::errc() || index > largest_index) {
     lines_.fail("index " + std::string(number.substr(0, 30)) + " is beyond the " +
-                human_count(static_cast<double>(most_columns)) + " columns that are read");
+                human_count(static_cast<double>(largest_index)) + " columns that are read");
   }
   value = word.substr(colon + 1);
   return true;

@@ -17,8 +17,10 @@
 namespace mercer {
 namespace {
 
-/// Above this an eigendecomposition costs more than a Cholesky factorisation for each of a dozen penalties.
-constexpr Index eigen_limit = 1600;
+/// Above this an eigendecomposition costs more than a Cholesky factorisation for each of some eighteen penalties.
+constexpr Index eigen_limit = 5000;
+/// Rows whose leave-one-out error is computed when every penalty needs a factorisation of its own.
+constexpr Index factored_loo_rows = 1000;
 /// Above this the factorisation itself takes minutes and gigabytes.
 constexpr Index direct_limit = 12000;
 
@@ -113,7 +115,10 @@ void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options
   summary.seconds["accumulate"] = watch.seconds();
   watch = {};
   std::optional<LeaveOneOutRows> kept;
-  if (!options.penalty) kept = leave_one_out_rows(*state.map, rows, system, options.seed, options.progress);
+  if (!options.penalty) {
+    const Index most = solver == "eigen" ? summary.rows : factored_loo_rows;
+    kept = leave_one_out_rows(*state.map, rows, system, options.seed, options.progress, most);
+  }
   report(options.progress, "solving", 0);
   if (solver == "eigen") {
     const EigenSystem eigen(system);

@@ -10,8 +10,8 @@
 
 #include "base/fail.hpp"
 #include "base/text.hpp"
-#include "io/tensor_file.hpp"
 #include "kernel/spectral.hpp"
+#include "model/model_file.hpp"
 #include "model/recipe_json.hpp"
 #include "model/simplex.hpp"
 #include "model/state.hpp"
@@ -190,11 +190,12 @@ void Model::save(const std::string& path) const {
   file.save(path);
 }
 
-Model Model::load(const std::string& path) {
-  const TensorFile file = TensorFile::load(path);
+Model Model::load(const std::string& path) { return read_model(TensorFile::load(path), path); }
+
+Model read_model(const TensorFile& file, const std::string& path) {
   check_kind(file, "model", path);
   const json j = metadata_json(file, "mercer.model", path);
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<Model::State>();
   state->recipe = read_recipe(j, file, path);
   try {
     state->summary = summary_from_json(metadata_json(file, "mercer.summary", path));

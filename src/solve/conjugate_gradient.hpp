@@ -11,7 +11,7 @@ struct IterativeOptions {
   bool intercept = true;
   Uncertainty keep = Uncertainty::automatic;
   Index memory_bytes = Index{1} << 30;
-  double tolerance = 1e-10;  ///< relative residual of the normal equations; float32 passes stop near 1e-6 by themselves
+  double tolerance = 1e-10;  ///< relative residual of the normal equations; float32 passes reach about 1e-6
   int most_iterations = 2000;
 };
 

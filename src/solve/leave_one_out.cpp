@@ -119,23 +119,23 @@ PenaltyScore score_channels(const NormalSystem& system, const LeaveOneOutRows& r
   return scorer.result();
 }
 
-/// Errors of coupled outputs: predictions (q·p × 1) and H_i = X_iᵀX_i from X with q·p columns, given as rows.
+/// Errors of coupled outputs: predictions (q·p × 1), and entry (r, s) of the hat matrix per unit weight from `inner`.
 PenaltyScore score_coupled(const NormalSystem& system, const LeaveOneOutRows& rows, double penalty, ConstMatrix prediction,
                            const std::function<double(Index, Index)>& inner) {
   const Index p = rows.targets.cols();
   const double mean_leverage = system.intercept ? 1 / system.weight : 0;
-  Scorer scorer(penalty, p);
-  Matrix<double> small(p, p);
-  std::vector<double> error(at(p));
-  for (Index i = 0; i < rows.targets.rows(); ++i) {
+  std::vector<std::vector<double>> errors(at(rows.targets.rows()), std::vector<double>(at(p)));
+  parallel_for(rows.targets.rows(), [&](Index i) {
     const double unit = std::min(1.0, rows.weights[at(i)]);
+    Matrix<double> small(p, p);
     for (Index a = 0; a < p; ++a) {
-      error[at(a)] = rows.targets(i, a) - prediction(i * p + a, 0);
+      errors[at(i)][at(a)] = rows.targets(i, a) - prediction(i * p + a, 0);
       for (Index c = 0; c < p; ++c) small(a, c) = (a == c ? 1 - unit * mean_leverage : 0.0) - unit * inner(i * p + a, i * p + c);
     }
-    solve_small(small, error);
-    scorer.add(rows.weights[at(i)], error);
-  }
+    solve_small(small, errors[at(i)]);
+  });
+  Scorer scorer(penalty, p);
+  for (Index i = 0; i < rows.targets.rows(); ++i) scorer.add(rows.weights[at(i)], errors[at(i)]);
   return scorer.result();
 }
 
@@ -153,13 +153,13 @@ void finish_path(PenaltyPath& path, const LeaveOneOutRows& rows) {
 }  // namespace
 
 LeaveOneOutRows leave_one_out_rows(const FourierMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
-                                   Progress* progress) {
+                                   Progress* progress, Index most_rows) {
   constexpr Index most_values = Index{1} << 24;
   const Index m = map.columns();
   const Index p = rows.target_count();
   const Index n = rows.row_count();
   const Index unfolded = map.coupling().is_constant() ? m : checked_product(map.coupling().parameters(), p);
-  const Index wanted = std::min(n, std::max<Index>(1000, most_values / std::max<Index>(1, unfolded)));
+  const Index wanted = std::min({n, most_rows, std::max<Index>(1000, most_values / std::max<Index>(1, unfolded))});
   LeaveOneOutRows kept;
   kept.all_rows = wanted >= n;
   const Stream stream(seed, "leave-one-out");
@@ -262,7 +262,7 @@ PenaltyPath leave_one_out(const NormalSystem& system, const LeaveOneOutRows& row
   }
   const ConstMatrix base = constant ? ConstMatrix(system.gram) : ConstMatrix(full);
   const ConstMatrix z = constant ? ConstMatrix(rows.features) : ConstMatrix(dense);
-  // X = L⁻¹zᵀ for one gain and ridge; false when the matrix is not positive definite in double precision.
+  // Row i of x is L⁻¹z_i for one gain and ridge; false when the matrix is not positive definite in double precision.
   const auto half_solve = [&](double gain, double ridge, Matrix<double>& factor, Matrix<double>& x) {
     factor = Matrix<double>(base.rows, base.cols);
     parallel_for(base.rows, [&](Index i) {
@@ -270,11 +270,9 @@ PenaltyPath leave_one_out(const NormalSystem& system, const LeaveOneOutRows& row
       factor(i, i) += ridge;
     });
     if (cholesky(factor) >= 0) return false;
-    x = Matrix<double>(z.cols, z.rows);
-    parallel_for(z.cols, [&](Index c) {
-      for (Index i = 0; i < z.rows; ++i) x(c, i) = z(i, c);
-    });
-    solve_lower(factor, x);
+    Matrix<double> columns = transposed(z);
+    solve_lower(factor, columns);
+    x = transposed(columns);
     return true;
   };
   PenaltyPath path;
@@ -298,10 +296,10 @@ PenaltyPath leave_one_out(const NormalSystem& system, const LeaveOneOutRows& row
         }
         solve_lower(factor, rhs);
         Matrix<double> part(q, rhs.cols());
-        gemm<double>(true, false, 1.0, x, rhs, 0.0, part);
+        gemm<double>(false, false, 1.0, x, rhs, 0.0, part);
         for (Index i = 0; i < q; ++i) {
           double square = 0;
-          for (Index c = 0; c < x.rows(); ++c) square += x(c, i) * x(c, i);
+          for (const double v : x.row(i)) square += v * v;
           for (std::size_t r = 0; r < run.size(); ++r) {
             prediction(i, run[r]) = part(i, static_cast<Index>(r));
             leverage(i, run[r]) = gain * square;
@@ -317,10 +315,10 @@ PenaltyPath leave_one_out(const NormalSystem& system, const LeaveOneOutRows& row
       coupling.contract(system.cross, rhs.values());
       solve_lower(factor, rhs);
       Matrix<double> prediction(q * p, 1);
-      gemm<double>(true, false, 1.0, x, rhs, 0.0, prediction);
+      gemm<double>(false, false, 1.0, x, rhs, 0.0, prediction);
       path.scores.push_back(score_coupled(system, rows, penalties[l], prediction, [&](Index r, Index s) {
         double sum = 0;
-        for (Index c = 0; c < x.rows(); ++c) sum += x(c, r) * x(c, s);
+        for (Index c = 0; c < x.cols(); ++c) sum += x(r, c) * x(s, c);
         return sum;
       }));
     }

@@ -1,6 +1,7 @@
 #pragma once
 #include <mercer/progress.hpp>
 
+#include <limits>
 #include <vector>
 
 #include "solve/ridge.hpp"
@@ -32,7 +33,8 @@ struct LeaveOneOutRows {
 /// All rows, or a random subset of about 16 million numbers (as leave_one_out unfolds them), chosen by the row number and `seed`
 /// alone.
 LeaveOneOutRows leave_one_out_rows(const FourierMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
-                                   Progress* progress);
+                                   Progress* progress,
+                                   Index most_rows = std::numeric_limits<Index>::max());
 
 /// Exact leave-one-out errors of ridge at many penalties, without refitting. Leaving out one copy of a row of weight w means
 /// leaving out one unit of its weight, or the row where it weighs less: u = min(1, w). With leverages h (per unit weight) and

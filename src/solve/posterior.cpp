@@ -9,14 +9,6 @@
 namespace mercer {
 namespace {
 
-Matrix<double> transposed(ConstMatrix a) {
-  Matrix<double> t(a.cols, a.rows);
-  for (Index i = 0; i < a.rows; ++i) {
-    for (Index j = 0; j < a.cols; ++j) t(j, i) = a(i, j);
-  }
-  return t;
-}
-
 /// Column sums of squares.
 std::vector<double> column_squares(ConstMatrix a) {
   std::vector<double> sums(static_cast<std::size_t>(a.cols), 0.0);

@@ -54,11 +54,14 @@ struct NotPositiveDefinite {
 /// L of scale·A + ridge·I (lower triangle of A given). Not positive definite in double means ridge is below the rounding error
 /// of A: sizes that an eigenvalue solve can handle are handed to it, for larger ones the smallest shift that factors is used.
 Factored factor_shifted(ConstMatrix a, double scale, double ridge, bool may_shift) {
-  double trace = 0;
-  for (Index i = 0; i < a.rows; ++i) trace += scale * a(i, i);
+  double largest = 0;
+  for (Index i = 0; i < a.rows; ++i) {
+    for (Index j = 0; j <= i; ++j) largest = std::max(largest, std::abs(scale * a(i, j)));
+  }
+  const double size = largest > 0 ? static_cast<double>(a.rows) * largest : 1;  // ≥ ‖scale·A‖
   double jitter = 0;
   Index failed = -1;
-  for (int attempt = 0; attempt < 16; ++attempt) {
+  for (int attempt = 0; attempt < 18; ++attempt) {
     Matrix<double> m(a.rows, a.cols);
     parallel_for(a.rows, [&](Index i) {
       for (Index j = 0; j <= i; ++j) m(i, j) = scale * a(i, j);
@@ -76,7 +79,7 @@ Factored factor_shifted(ConstMatrix a, double scale, double ridge, bool may_shif
     }
     if (!may_shift) throw NotPositiveDefinite{pivot};
     if (failed < 0) failed = pivot;
-    jitter = jitter == 0 ? 1e-15 * std::max(trace, std::numeric_limits<double>::min()) : 10 * jitter;
+    jitter = jitter == 0 ? 1e-15 * size : 10 * jitter;
   }
   fail_internal("the normal matrix could not be factored even with a large shift; are there infinite or huge inputs?");
 }
@@ -280,10 +283,11 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
   const Coupling& coupling = *system_.coupling;
   const double ridge = penalty * system_.weight;
   const bool constant = coupling.is_constant();
-  // With no penalty, directions that the data do not determine get 0: the solution of least norm.
-  const double cut = ridge > 0 || eigen_.values.empty() ? 0.0 : 1e-12 * eigen_.values.back();
   std::vector<double> gain(at(rotated_.cols()), 1.0);
   if (constant) gain = channels(system_).gain;
+  // With no penalty, or one below rounding error, directions that the data do not determine get 0: the solution of least norm.
+  const double largest = eigen_.values.empty() ? 0.0 : eigen_.values.back();
+  const auto cut = [&](double top) { return ridge > 64 * std::numeric_limits<double>::epsilon() * top ? 0.0 : 1e-12 * top; };
   RidgeSolution solution;
   solution.solver = "eigen";
   solution.weights = Matrix<double>(coupling.columns(), coupling.outputs());
@@ -293,7 +297,7 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
   for (Index k = 0; k < scaled.rows(); ++k) {
     for (Index j = 0; j < scaled.cols(); ++j) {
       const double value = gain[at(j)] * eigen_.values[at(k)];
-      const double inverse = value + ridge > gain[at(j)] * cut ? 1 / (value + ridge) : 0.0;
+      const double inverse = value + ridge > cut(gain[at(j)] * largest) ? 1 / (value + ridge) : 0.0;
       scaled(k, j) *= inverse;
       trace += value * inverse;
     }
@@ -307,7 +311,10 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
   }
   finish(system_, gram_times(system_, solution.weights), trace, solution);
   if (resolve(keep, scaled.rows()) == Uncertainty::none) return solution;
-  if (constant) {
+  if (constant && equal_gain_runs(channels(system_)).size() == 1) {  // a triangle is half the size of a full basis
+    solution.posterior.kind = Posterior::Kind::cholesky;
+    solution.posterior.factor = factor_shifted(system_.gram, gain.front(), ridge, true).factor;
+  } else if (constant) {
     solution.posterior.kind = Posterior::Kind::eigen;
     solution.posterior.factor = eigen_.vectors;
     solution.posterior.spectrum = eigen_.values;

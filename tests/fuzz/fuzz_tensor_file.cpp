@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "io/checksum.hpp"
 #include "io/tensor_file.hpp"
+#include "repair.hpp"
 
 // Any bytes at all are read as a tensor file: refused with Error(file) or read whole, nothing else. The bytes are tried as
 // they are, and once more with a right length and checksum, since no mutation would find those and get past them.
@@ -36,26 +36,13 @@ void read(const std::string& bytes) {
   });
 }
 
-void repair(std::string& bytes) {
-  const std::size_t header_end = bytes.rfind('}');
-  if (bytes.size() < 8 || header_end == std::string::npos || header_end < 8) return;
-  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>((header_end - 7) >> (8 * i) & 0xff);
-  const std::string start = "\"mercer.checksum\":\"";
-  const std::size_t digits = bytes.find(start) + start.size();
-  if (digits < start.size() || digits + 32 > bytes.size()) return;
-  bytes.replace(digits, 32, 32, '0');
-  mercer::Checksum checksum;
-  checksum.update(std::as_bytes(std::span(bytes)));
-  bytes.replace(digits, 32, checksum.hex());
-}
-
 }  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string bytes(data, data + size);
   read(bytes);
-  repair(bytes);
+  mercer::repair(bytes);
   read(bytes);
   return 0;
 }

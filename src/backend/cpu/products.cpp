@@ -110,6 +110,21 @@ void mirror_lower(MutMatrix a) {
   });
 }
 
+Matrix<double> transposed(ConstMatrix a) {
+  constexpr Index tile = 64;
+  Matrix<double> t(a.cols, a.rows);
+  parallel_for(ceil_div(a.cols, tile), [&](Index task) {
+    const Index first = task * tile;
+    const Index last = std::min(a.cols, first + tile);
+    for (Index row = 0; row < a.rows; row += tile) {
+      for (Index j = first; j < last; ++j) {
+        for (Index i = row; i < std::min(a.rows, row + tile); ++i) t(j, i) = a(i, j);
+      }
+    }
+  });
+  return t;
+}
+
 template void gemm(bool, bool, float, MatrixView<const float>, MatrixView<const float>, float, MatrixView<float>);
 template void gemm(bool, bool, double, MatrixView<const double>, MatrixView<const double>, double, MatrixView<double>);
 template void accumulate_gram(MatrixView<const float>, MutMatrix);

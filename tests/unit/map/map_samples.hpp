@@ -1,7 +1,10 @@
 #pragma once
+#include <mercer/error.hpp>
 #include <mercer/kernel.hpp>
 
 #include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -32,7 +32,7 @@ Predicted run(const ExactProblem& problem, const ExactSolution& solution, ConstM
 double relative(const Dense& a, const Dense& b) { return (a - b).norm() / b.norm(); }
 
 class Exact : public testing::TestWithParam<Sample> {};
-INSTANTIATE_TEST_SUITE_P(Kernels, Exact, testing::ValuesIn(kernel_samples()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Kernels, Exact, testing::ValuesIn(kernel_samples()), [](const auto& sample) { return sample.param.name; });
 
 TEST_P(Exact, IsKrigingInFunctionSpace) {
   const Sample& c = GetParam();
@@ -70,7 +70,7 @@ TEST_P(Exact, WeightsAreRepetitions) {
 }
 
 // A kernel with finitely many features is the same problem in both rooms.
-TEST(Exact, FiniteKernelsEqualTheirFourierMap) {
+TEST(ExactSolver, FiniteKernelsEqualTheirFourierMap) {
   const struct {
     const char* kernel;
     Index outputs;
@@ -105,7 +105,7 @@ TEST(Exact, FiniteKernelsEqualTheirFourierMap) {
   }
 }
 
-TEST(Exact, ManyFeaturesApproachIt) {
+TEST(ExactSolver, ManyFeaturesApproachIt) {
   const Data s = data(100, 2, 2);
   const Matrix<double> fresh = normals(50, 2, "fresh");
   const ExactProblem problem{kernel_of("helmholtz(gaussian(1), 0.4)", 2, 2), s.x, s.y, s.all_weights(), true};
@@ -120,7 +120,7 @@ TEST(Exact, ManyFeaturesApproachIt) {
   EXPECT_LT(relative(mean, p.mean), 0.1);
 }
 
-TEST(Exact, ThreadsDoNotChangeABit) {
+TEST(ExactSolver, ThreadsDoNotChangeABit) {
   const int before = threads();
   const Data s = data(80, 2, 2);
   const ExactProblem problem{kernel_of("curl_free(gaussian(1))", 2, 2), s.x, s.y, s.all_weights(), true};
@@ -136,7 +136,7 @@ TEST(Exact, ThreadsDoNotChangeABit) {
   set_threads(before);
 }
 
-TEST(Exact, SaysWhyThereIsNoSpread) {
+TEST(ExactSolver, SaysWhyThereIsNoSpread) {
   const Data s = data(20, 2, 1);
   const ExactProblem problem{kernel_of("gaussian(1)", 2, 1), s.x, s.y, s.all_weights(), true};
   Matrix<double> v(20, 1);

@@ -29,7 +29,7 @@ Paths paths(const FourierMap& map, const Data& s, bool intercept) {
 }
 
 class LeaveOneOut : public testing::TestWithParam<Sample> {};
-INSTANTIATE_TEST_SUITE_P(Kernels, LeaveOneOut, testing::ValuesIn(kernel_samples()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Kernels, LeaveOneOut, testing::ValuesIn(kernel_samples()), [](const auto& sample) { return sample.param.name; });
 
 TEST_P(LeaveOneOut, EqualsRefittingWithoutEachRow) {
   const Sample& c = GetParam();
@@ -148,7 +148,7 @@ TEST(PenaltyGrid, FollowsTheScaleOfTheKernel) {
   EXPECT_LE(grid.front(), 1e-8);
 }
 
-TEST(LeaveOneOut, LargeSetsUseARandomSubset) {
+TEST(LeaveOneOutRows, LargeSetsUseARandomSubset) {
   const FourierMap map = map_of("gaussian(1)", 2, 1, 2500);  // 5000 columns: 3355 rows are 16 million numbers
   const Data s = data(4000, 2, 1);
   ArrayRows rows = s.rows();
