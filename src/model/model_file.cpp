@@ -202,6 +202,7 @@ Model read_model(const TensorFile& file, const std::string& path) {
     if (!state->recipe.classes.empty()) state->codes = simplex_codes(static_cast<Index>(state->recipe.classes.size()));
     const Index p = state->recipe.outputs();
     state->noise = file.vector("noise", p);
+    if (std::ranges::any_of(state->noise, [](double v) { return v < 0; })) fail_file(path + ": a variance in it is negative");
     if (state->recipe.exact) {
       read_exact(j, file, path, *state);
     } else {

@@ -115,6 +115,9 @@ Plan make_plan(const ExactProblem& problem) {
   const Index width = plan.decoupled ? 1 : p;
   parallel_for(size, [&](Index i) {
     for (Index j = 0; j <= i; ++j) plan.scalar(i, j) *= root[at(i / width)] * root[at(j / width)];
+    if (!std::isfinite(plan.scalar(i, i))) {
+      fail_argument("the kernel matrix overflows: scale the data (standardize) or lower the degree of the kernel");
+    }
   });
   return plan;
 }

@@ -55,6 +55,10 @@ RowOperator<Real>::RowOperator(const FourierMap& map, RowSource& rows, bool inte
     report(progress, "reading features", static_cast<double>(blocks.first_row()) / static_cast<double>(rows.row_count()));
   }
   if (!(s.weight > 0)) fail_argument("there are no rows with positive weight to learn from");
+  const auto finite = [](double v) { return std::isfinite(v); };
+  if (!std::ranges::all_of(s.mean_feature, finite) || !std::ranges::all_of(s.cross.values(), finite)) {
+    fail_argument("the sums of features or targets overflow: scale the data (standardize) or lower the degree of the kernel");
+  }
   for (double& v : s.mean_feature) v = intercept ? v / s.weight : 0;
   for (double& v : s.mean_target) v = intercept ? v / s.weight : 0;
   for (Index a = 0; a < p; ++a) {

@@ -87,6 +87,11 @@ NormalSystem normal_system(const RidgeStatistics& s, const Coupling& coupling, b
   n.coupling = &coupling;
   n.intercept = intercept;
   n.weight = s.weight();
+  for (Index i = 0; i < s.moments.rows(); ++i) {
+    if (!std::isfinite(s.moments(i, i))) {
+      fail_argument("the sums of squared features or targets overflow: scale the data (standardize) or lower the degree of the kernel");
+    }
+  }
   if (!(n.weight > 0)) fail_argument("the weights of all rows are 0: there is nothing to learn from");
   n.mean_feature.assign(static_cast<std::size_t>(m), 0);
   n.mean_target.assign(static_cast<std::size_t>(p), 0);

@@ -209,6 +209,9 @@ Scale measure(const FourierMap& map, RowSource& rows) {
   if (!(scale.weight > 0)) fail_argument("there are no rows with positive weight to learn from");
   // Gradients are taken with weights relative to their mean.
   const double relative = static_cast<double>(scale.rows) / scale.weight;
+  if (!std::isfinite(scale.row)) {
+    fail_argument("the features overflow: scale the data (standardize) or lower the degree of the kernel");
+  }
   scale.largest *= relative;
   scale.row *= relative;
   return scale;

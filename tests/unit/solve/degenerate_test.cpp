@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "solve/conjugate_gradient.hpp"
 #include "solve/exact.hpp"
 #include "solve/ridge.hpp"
+#include "solve/stochastic.hpp"
 #include "unit/solve/data.hpp"
 #include "unit/solve/dense_ridge.hpp"
 
@@ -97,6 +99,19 @@ TEST(Degenerate, ZeroOutputMatrixGivesTheMean) {
     EXPECT_TRUE(all_finite(solution));
     EXPECT_NEAR(solution.intercept[0], dense(s.y).col(0).mean(), 1e-12);
   }
+}
+
+TEST(Degenerate, OverflowIsAnErrorThatSaysSo) {
+  Data s = data(30, 2, 1);
+  for (double& v : s.x.values()) v *= 1e180;
+  const FourierMap map = map_of("linear()", 2, 1, 5);
+  ArrayRows rows = s.rows();
+  EXPECT_THROW(system_of(map, s), Error);
+  EXPECT_THROW(solve_conjugate_gradient(map_of("polynomial(2, 1)", 2, 1, 5), rows, Precision::double_, {}, nullptr), Error);
+  EXPECT_THROW(solve_stochastic(map, rows, Precision::double_, {}, nullptr), Error);
+  const ExactProblem problem{kernel_of("linear()", 2, 1), s.x, s.y, s.all_weights(), true};
+  EXPECT_THROW(solve_exact(problem, 1e-3, Uncertainty::full, nullptr, nullptr), Error);
+  EXPECT_THROW(solve_exact(problem, std::nullopt, Uncertainty::full, nullptr, nullptr), Error);
 }
 
 TEST(Degenerate, ExactWithDuplicatedRowsOrWithoutPenalty) {

@@ -1,0 +1,117 @@
+// `mercer reproduce`: the tables and figures of the papers, each from one command.
+#include "reproduce.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fail.hpp"
+#include "base/resources.hpp"
+#include "base/text.hpp"
+#include "common.hpp"
+#include "io/atomic_file.hpp"
+#include "io/write.hpp"
+
+namespace mercer::cli {
+namespace reproduce {
+
+const std::vector<Experiment>& experiments() {
+  static const std::vector<Experiment> all = {
+      {"orff-fig1", "kernel error against the number of frequencies", orff_fig1},
+      {"orff-fig2", "MNIST: seconds of exact and random-feature fits against the number of images", orff_fig2},
+      {"orff-fig3", "MNIST: test error against the number of frequencies", orff_fig3},
+      {"orff-fig4", "a curl-free field: error against the number of frequencies", orff_fig4},
+      {"orff-fig5", "a curl-free field: seconds of exact and random-feature fits against the number of rows", orff_fig5},
+      {"orff-fig6", "variance of the kernel estimate, measured, exact and bounded", orff_fig6},
+      {"orff-table3", "twenty outputs of rank one, with and without noise", orff_table3},
+      {"fields", "ocean drifters and a magnetic field: which structure pays on real data", fields},
+  };
+  return all;
+}
+
+}  // namespace reproduce
+
+namespace {
+
+using reproduce::Experiment;
+using reproduce::Findings;
+
+std::vector<const Experiment*> chosen(const std::vector<std::string>& names) {
+  const auto& all = reproduce::experiments();
+  std::vector<std::string> known;
+  for (const Experiment& e : all) known.push_back(e.name);
+  std::vector<const Experiment*> list;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(all, name, &Experiment::name);
+    if (found == all.end()) {
+      fail_argument("there is no experiment " + mercer::quoted(name) + did_you_mean(name, known) + "; there are " + join(known, ", "));
+    }
+    list.push_back(&*found);
+  }
+  return list;
+}
+
+std::string data_folder(const Arguments& a) {
+  if (a.has("data")) return a.text("data");
+  const char* set = std::getenv("MERCER_DATA");
+  return set != nullptr ? set : "../shared/data";
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) fail_file(folder + ": cannot make this folder: " + failure.message());
+}
+
+/// Writes <folder>/<name>.csv and <name><suffix>.svg; the paths.
+std::vector<std::string> write_findings(const std::string& folder, const std::string& name, const Findings& findings) {
+  std::vector<std::string> paths = {folder + "/" + name + ".csv"};
+  CsvWriter csv(paths.front(), findings.columns);
+  for (const auto& row : findings.rows) csv.row(row);
+  csv.commit();
+  for (const reproduce::Chart& chart : findings.charts) {
+    paths.push_back(folder + "/" + name + chart.suffix + ".svg");
+    AtomicFile file(paths.back());
+    file.write(chart.svg);
+    file.commit();
+  }
+  return paths;
+}
+
+}  // namespace
+
+int run_reproduce(const Arguments& a) {
+  const Console console(a);
+  warn_about_backend(console);
+  TerminalProgress progress(a.flag("quiet"));
+  const auto list = chosen(a.files);
+  const std::string folder = a.has("output") ? a.text("output") : "docs/reproduction";
+  make_folder(folder);
+  reproduce::Settings settings;
+  settings.quick = a.flag("quick");
+  settings.data = data_folder(a);
+  settings.seed = static_cast<std::uint64_t>(a.integer("seed", 0));
+  settings.progress = &progress;
+  nlohmann::json done = nlohmann::json::array();
+  for (const Experiment* experiment : list) {
+    const Stopwatch watch;
+    const Findings findings = experiment->run(settings);
+    const auto paths = write_findings(folder, experiment->name, findings);
+    const double seconds = watch.seconds();
+    console.say(experiment->name + ": " + experiment->what + (settings.quick ? " (--quick: a slice, not the experiment)" : ""));
+    const std::vector<std::vector<std::string>> body(findings.table.begin() + 1, findings.table.end());
+    console.say(table(findings.table.front(), body));
+    nlohmann::json headline = nlohmann::json::object();
+    for (const auto& [name, value] : findings.headline) {
+      headline[name] = value;
+      console.say(name + ": " + brief(value));
+    }
+    console.say("wrote " + join(paths, ", ") + " in " + human_seconds(seconds) + "\n");
+    done.push_back({{"name", experiment->name}, {"quick", settings.quick}, {"headline", headline}, {"files", paths}, {"seconds", seconds}});
+  }
+  console.emit({{"experiments", done}});
+  return 0;
+}
+
+}  // namespace mercer::cli

@@ -1,0 +1,269 @@
+#include "model/scaling.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/recipe.hpp"
+#include "model/simplex.hpp"
+#include "unit/solve/data.hpp"
+
+namespace mercer {
+namespace {
+
+using namespace samples;
+
+TEST(Simplex, CodesAreTheVerticesOfARegularSimplex) {
+  for (const Index classes : {2, 3, 4, 7, 26}) {
+    const Dense codes = dense(simplex_codes(classes));
+    const Dense inner = codes * codes.transpose();
+    const double other = -1.0 / static_cast<double>(classes - 1);
+    for (Index i = 0; i < classes; ++i) {
+      for (Index j = 0; j < classes; ++j) EXPECT_NEAR(inner(i, j), i == j ? 1.0 : other, 1e-13);
+    }
+    EXPECT_LT(codes.colwise().sum().norm(), 1e-12) << "they are balanced around 0";
+  }
+  EXPECT_THROW(simplex_codes(1), Error);
+}
+
+TEST(Simplex, ScoresAreLargestForTheOwnCode) {
+  const Matrix<double> codes = simplex_codes(5);
+  for (Index k = 0; k < 5; ++k) {
+    std::vector<double> scores(5);
+    simplex_scores(codes, codes.row(k), scores);
+    EXPECT_EQ(std::ranges::max_element(scores) - scores.begin(), k);
+  }
+}
+
+TEST(Scaling, MomentsAreWeightedMeansAndVariances) {
+  Data s = data(5000, 3, 2);  // more than one block
+  s.weights = counts(5000);
+  for (Index i = 0; i < 5000; ++i) s.x(i, 1) = 1e6 + 1e-3 * s.x(i, 1);  // a small spread at a large offset
+  ArrayRows rows = s.rows();
+  const RowSummary summary = summarize(rows, nullptr);
+  EXPECT_EQ(summary.rows, 5000);
+  EXPECT_DOUBLE_EQ(summary.weight, s.total());
+  const auto expect = [&](const Matrix<double>& values, const std::vector<double>& mean, const std::vector<double>& variance) {
+    for (Index j = 0; j < values.cols(); ++j) {
+      long double sum = 0;
+      for (Index i = 0; i < 5000; ++i) sum += static_cast<long double>(s.weights[static_cast<std::size_t>(i)]) * values(i, j);
+      const long double average = sum / s.total();
+      long double square = 0;
+      for (Index i = 0; i < 5000; ++i) {
+        square += s.weights[static_cast<std::size_t>(i)] * (values(i, j) - average) * (values(i, j) - average);
+      }
+      EXPECT_NEAR(mean[static_cast<std::size_t>(j)], static_cast<double>(average), 1e-14 * (1 + std::abs(static_cast<double>(average))));
+      EXPECT_NEAR(variance[static_cast<std::size_t>(j)] / static_cast<double>(square / s.total()), 1, 1e-6);
+    }
+  };
+  expect(s.x, summary.input_mean, summary.input_variance);
+  expect(s.y, summary.target_mean, summary.target_variance);
+}
+
+TEST(Scaling, StandardizesEachAxisOrAllAlike) {
+  Data s = data(500, 2, 2);
+  for (Index i = 0; i < 500; ++i) {
+    s.x(i, 0) = 1e6 + 3 * s.x(i, 0);
+    s.y(i, 1) *= 1e-5;
+  }
+  ArrayRows rows = s.rows();
+  const RowSummary summary = summarize(rows, nullptr);
+  const Scaling own = standardizing(summary, false, true);
+  const Matrix<double> none;
+  ScaledRows scaled(rows, own, none);
+  scaled.rewind();
+  const RowSummary after = summarize(scaled, nullptr);
+  for (Index j = 0; j < 2; ++j) {
+    const auto k = static_cast<std::size_t>(j);
+    EXPECT_NEAR(after.input_mean[k], 0, 1e-9);
+    EXPECT_NEAR(after.input_variance[k], 1, 1e-9);
+    EXPECT_NEAR(after.target_mean[k], 0, 1e-9);
+    EXPECT_NEAR(after.target_variance[k], 1, 1e-9);
+  }
+  const Scaling shared = standardizing(summary, true, true);
+  EXPECT_EQ(shared.input_scale[0], shared.input_scale[1]);
+  EXPECT_EQ(shared.target_scale[0], shared.target_scale[1]);
+  EXPECT_NEAR(shared.input_scale[0], std::sqrt((summary.input_variance[0] + summary.input_variance[1]) / 2), 1e-12);
+  EXPECT_TRUE(standardizing(summary, false, false).target_shift.empty()) << "classes are not scaled";
+}
+
+TEST(Scaling, ConstantColumnsKeepTheirUnit) {
+  Data s = data(100, 2, 2);
+  for (Index i = 0; i < 100; ++i) {
+    s.x(i, 0) = 0.1;
+    s.y(i, 1) = 1e6 + 0.3;
+  }
+  s.weights = counts(100);
+  ArrayRows rows = s.rows();
+  const Scaling own = standardizing(summarize(rows, nullptr), false, true);
+  EXPECT_EQ(own.input_scale[0], 1);
+  EXPECT_EQ(own.target_scale[1], 1);
+  EXPECT_NE(own.input_scale[1], 1);
+}
+
+TEST(Scaling, RefusesWhatIsNotFiniteNamingTheRow) {
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Data s = data(20, 2, 1);
+    s.x(13, 1) = bad;
+    ArrayRows rows = s.rows();
+    try {
+      summarize(rows, nullptr);
+      ADD_FAILURE() << "not refused";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("row 13"), std::string::npos) << e.what();
+    }
+    const Scaling identity = Scaling::identity(2, 1);
+    const Matrix<double> none;
+    ScaledRows scaled(rows, identity, none);
+    scaled.rewind();
+    RowBlock block;
+    EXPECT_THROW(scaled.next(100, block), Error) << "shards are not summarised first";
+  }
+  for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    Data s = data(20, 2, 1);
+    s.weights.assign(20, 1.0);
+    s.weights[3] = bad;
+    ArrayRows rows = s.rows();
+    EXPECT_THROW(summarize(rows, nullptr), Error);
+  }
+}
+
+TEST(ScaledRows, GiveScaledBlocksAndCodes) {
+  const Data s = data(70, 2, 2);
+  ArrayRows rows = s.rows();
+  const Scaling scaling{{1, -2}, {2, 0.5}, {3, 0}, {4, 0.1}};
+  const Matrix<double> none;
+  ScaledRows scaled(rows, scaling, none);
+  RowBlock block;
+  for (int pass = 0; pass < 2; ++pass) {
+    scaled.rewind();
+    Index seen = 0;
+    while (scaled.next(32, block)) {
+      EXPECT_EQ(block.first_row, seen);
+      for (Index i = 0; i < block.rows(); ++i, ++seen) {
+        for (Index k = 0; k < 2; ++k) {
+          const auto j = static_cast<std::size_t>(k);
+          EXPECT_DOUBLE_EQ(block.inputs(i, k), (s.x(seen, k) - scaling.input_shift[j]) / scaling.input_scale[j]);
+          EXPECT_DOUBLE_EQ(block.targets(i, k), (s.y(seen, k) - scaling.target_shift[j]) / scaling.target_scale[j]);
+        }
+      }
+    }
+    EXPECT_EQ(seen, 70);
+  }
+  const Matrix<double> codes = simplex_codes(3);
+  Matrix<double> labels(4, 1, {2, 0, 1, 2});
+  const Scaling plain = Scaling::identity(2, 0);
+  ArrayRows labelled(s.x.view().row_range(0, 4), labels);
+  ScaledRows coded(labelled, plain, codes);
+  EXPECT_EQ(coded.target_count(), 2);
+  coded.rewind();
+  ASSERT_TRUE(coded.next(10, block));
+  for (Index i = 0; i < 4; ++i) {
+    for (Index a = 0; a < 2; ++a) EXPECT_EQ(block.targets(i, a), codes(static_cast<Index>(labels(i, 0)), a));
+  }
+  for (const double bad : {3.0, -1.0, 0.5, std::numeric_limits<double>::quiet_NaN()}) {
+    labels(1, 0) = bad;
+    coded.rewind();
+    EXPECT_THROW(coded.next(10, block), Error) << bad;
+  }
+  const Scaling wide = Scaling::identity(3, 2);
+  EXPECT_THROW(ScaledRows(rows, wide, none), Error);
+  const Scaling deep = Scaling::identity(2, 1);
+  EXPECT_THROW(ScaledRows(rows, deep, none), Error);
+}
+
+double naive_median(const Data& s) {
+  std::vector<double> distances;
+  for (Index i = 0; i < s.x.rows(); ++i) {
+    for (Index j = 0; j < i; ++j) distances.push_back((dense(s.x).row(i) - dense(s.x).row(j)).norm());
+  }
+  std::ranges::sort(distances);
+  return distances[(distances.size() - 1) / 2];
+}
+
+TEST(MedianDistance, IsTheMedianOverPairs) {
+  Data s = data(30, 3, 1);
+  const auto median = [](const Data& d) {
+    ArrayRows rows = d.rows();
+    return median_distance(summarize(rows, nullptr), Scaling::identity(d.x.cols(), 1));
+  };
+  EXPECT_NEAR(median(s), naive_median(s), 1e-12);
+  s.weights = counts(30);
+  EXPECT_NEAR(median(s), naive_median(repeated(s)), 1e-12) << "weights are repetitions";
+  for (Index i = 0; i < 30; ++i) std::ranges::fill(s.x.row(i), 2.0);
+  EXPECT_EQ(median(s), 1) << "all rows coincide";
+  Data mostly = data(30, 2, 1);
+  for (Index i = 3; i < 30; ++i) std::ranges::fill(mostly.x.row(i), 0.0);
+  EXPECT_GT(median(mostly), 0) << "most pairs coincide";
+}
+
+TEST(MedianDistance, SamplesLargeSetsEvenly) {
+  Data s = data(3500, 1, 1);
+  for (Index i = 0; i < 3500; ++i) s.x(i, 0) = static_cast<double>(i) / 3500;
+  ArrayRows rows = s.rows();
+  const RowSummary summary = summarize(rows, nullptr);
+  EXPECT_EQ(summary.sample.rows(), 1000);
+  EXPECT_EQ(summary.sample_weight.size(), 1000U);
+  // |U - V| for uniforms has median 1 - 1/√2.
+  EXPECT_NEAR(median_distance(summary, Scaling::identity(1, 1)), 1 - std::sqrt(0.5), 2e-3);
+}
+
+TEST(Prepare, SettlesScalingKernelAndMap) {
+  Data s = data(200, 2, 2);
+  ArrayRows rows = s.rows();
+  FitOptions options;
+  options.map = "fourier:50,qmc";
+  options.seed = 9;
+  const Recipe r = prepare(rows, options);
+  EXPECT_EQ(r.inputs(), 2);
+  EXPECT_EQ(r.outputs(), 2);
+  EXPECT_EQ(r.fourier.frequencies, 50);
+  EXPECT_EQ(r.fourier.sampling, Sampling::quasi);
+  EXPECT_EQ(r.fourier.seed, 9U);
+  EXPECT_EQ(r.map_text(), "fourier:50,qmc");
+  EXPECT_EQ(to_string(r.kernel).find("median"), std::string::npos);
+  EXPECT_NEAR(r.target_mean[1], dense(s.y).col(1).mean(), 1e-12);
+  options.kernel = "curl_free(gaussian(median))";
+  const Recipe field = prepare(rows, options);
+  EXPECT_EQ(field.scaling.input_scale[0], field.scaling.input_scale[1]);
+  options.standardize = false;
+  EXPECT_EQ(prepare(rows, options).scaling.input_scale[0], 1);
+}
+
+// The covariance is that of the targets as scaled, also at an offset that would swallow it if squares were summed.
+TEST(Prepare, CovarianceSurvivesAnOffset) {
+  Data s = data(300, 2, 2);
+  s.weights = counts(300);
+  for (Index i = 0; i < 300; ++i) s.y(i, 0) += 1e7;
+  ArrayRows rows = s.rows();
+  FitOptions options;
+  options.kernel = "decomposable(gaussian(1), covariance)";
+  options.standardize = false;
+  const Recipe r = prepare(rows, options);
+  const auto& given = std::get<GivenOutputs>(std::get<Decomposable>(r.kernel.terms[0].form).outputs).matrix;
+  Dense y = dense(s.y);
+  const Vector w = ::Eigen::Map<const Vector>(s.weights.data(), 300) / s.total();
+  const Vector mean = y.transpose() * w;
+  y.rowwise() -= mean.transpose();
+  const Dense covariance = y.transpose() * w.asDiagonal() * y;
+  for (Index a = 0; a < 2; ++a) {
+    for (Index b = 0; b < 2; ++b) {
+      EXPECT_NEAR(given[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)], covariance(a, b), 1e-7);
+    }
+  }
+}
+
+TEST(Prepare, RefusesMapsThatMeanNothing) {
+  for (const char* text : {"fourrier:10", "fourier:0", "fourier:1.5", "fourier:10,sobol", "fourier:10,mc,mc", "fourier:99999999", "",
+                           "fourier:", "exact:3", "fourier:nan"}) {
+    Recipe recipe;
+    EXPECT_THROW(parse_map(text, recipe), Error) << text;
+  }
+  EXPECT_THROW(parse_precision("float16"), Error);
+  EXPECT_THROW(parse_uncertainty("yes"), Error);
+}
+
+}  // namespace
+}  // namespace mercer
