@@ -11,6 +11,7 @@
 #include "base/resources.hpp"
 #include "base/text.hpp"
 #include "common.hpp"
+#include "model/recipe.hpp"
 
 namespace mercer::cli {
 namespace {
@@ -20,7 +21,7 @@ constexpr int accumulators = 12;
 /// Independent chains of multiply-adds; the compiler turns each into one vector register.
 template <class Real, int lanes>
 [[gnu::always_inline]] inline Real fma_chains(Index steps) {
-  typedef Real Vector [[gnu::vector_size(lanes * sizeof(Real))]];
+  using Vector [[gnu::vector_size(lanes * sizeof(Real))]] = Real;
   Vector a[accumulators];
   Vector b = {};
   Vector c = {};
@@ -150,6 +151,8 @@ int run_bench(const Arguments& a) {
   if (std::ranges::find(jobs, name) == jobs.end()) {
     fail_argument("unknown job " + mercer::quoted(name) + did_you_mean(name, jobs) + "; the jobs are " + join(jobs, ", "));
   }
+  const std::int64_t rows = a.integer("rows", 1);  // refused before anything is measured
+  parse_precision(a.text("precision"));
   nlohmann::json result = {{"job", name}};
   result["machine"] = machine();
   const auto& m = result["machine"];
@@ -158,7 +161,7 @@ int run_bench(const Arguments& a) {
               " GF/s float64; cos/sin pairs " + brief(m["cos_sin_f32"].get<double>() / 1e9) + " and " + brief(m["cos_sin_f64"].get<double>() / 1e9) + " 10⁹/s");
   if (name != "machine") {
     Job job;
-    job.rows = static_cast<Index>(std::min<std::int64_t>(100'000'000, a.integer("rows", 1)));
+    job.rows = static_cast<Index>(std::min<std::int64_t>(100'000'000, rows));
     if (name == "outputs16") job.outputs = 16;
     if (name == "scalar_2d" || name == "curl_free" || name == "divergence_free") {
       job.inputs = 2;

@@ -37,7 +37,7 @@ DatasetOptions dataset_options(const Arguments& a) {
   options.classify = a.flag("classify");
   options.format = a.text("format");
   options.header = a.text("header");
-  options.memory_bytes = a.bytes("memory") / 2;
+  options.memory_bytes = a.bytes("memory") / 8;  // rows beyond this are parsed again on every pass
   return options;
 }
 
@@ -72,7 +72,7 @@ std::unique_ptr<Dataset> open_like(const std::vector<std::string>& files, const 
   options.missing = missing_mode(a.text("missing"), targets_optional);
   options.format = a.text("format");
   options.header = a.text("header");
-  options.memory_bytes = a.bytes("memory") / 2;
+  options.memory_bytes = a.bytes("memory") / 8;  // rows beyond this are parsed again on every pass
   return open_dataset(files, options);
 }
 
@@ -173,6 +173,17 @@ std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
   for (std::size_t a = 0; a < s.names.size(); ++a) rows.push_back({s.names[a], brief(s.rmse[a]), brief(s.mae[a]), brief(s.rrmse[a])});
   return table({"target", "RMSE", "MAE", "RRMSE"}, rows) + "\nR² " + brief(s.r2) + ", mean RRMSE " + brief(s.arrmse) + ", on " +
          human_count(static_cast<double>(s.rows)) + " rows (RRMSE 1 is the training mean as prediction)";
+}
+
+void require_targets(const Dataset& data, const Arguments& a) {
+  constexpr std::size_t shown = 8;
+  if (data.has_targets()) return;
+  std::vector<std::string> names;
+  for (const auto& column : data.schema().inputs) names.push_back(mercer::quoted(column.name));
+  const std::size_t count = names.size();
+  names.resize(std::min(count, shown));
+  fail_argument("which column is to be learned? Name it with --target; " + a.files.front() + " has " + join(names, ", ") +
+                (count > shown ? ", … (" + std::to_string(count) + " in all)" : ""));
 }
 
 void check_output(const Arguments& a) {

@@ -36,6 +36,8 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress);
 nlohmann::json to_json(const Scores& scores, const std::vector<std::string>& classes);
 std::string to_text(const Scores& scores, const std::vector<std::string>& classes);
 
+/// Refuses data of which no column was named as target.
+void require_targets(const Dataset& data, const Arguments& arguments);
 /// Refuses an -o that cannot be written before the work is done rather than after it.
 void check_output(const Arguments& arguments);
 /// "1 row", "2 000 rows".

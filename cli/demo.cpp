@@ -59,8 +59,10 @@ void write_csv(const std::string& path, const Table& t) {
 double largest_curl(const Model& model) {
   constexpr double h = 1e-4;
   double largest = 0;
-  for (double x = -1.5; x <= 1.5; x += 0.5) {
-    for (double y = -1.5; y <= 1.5; y += 0.5) {
+  for (int i = -3; i <= 3; ++i) {
+    for (int j = -3; j <= 3; ++j) {
+      const double x = 0.5 * i;
+      const double y = 0.5 * j;
       const Matrix<double> at(4, 2, {x + h, y, x - h, y, x, y + h, x, y - h});
       Matrix<double> f(4, 2);
       model.predict(at, f);
@@ -86,21 +88,25 @@ plot::FieldChart chart(const std::string& title, const Matrix<double>& arrows_at
   return c;
 }
 
+/// Centres of side × side cells that cover the field, row by row from below.
+Matrix<double> cell_centres(Index side) {
+  Matrix<double> at(side * side, 2);
+  for (Index row = 0; row < side; ++row) {
+    for (Index col = 0; col < side; ++col) {
+      at(row * side + col, 0) = half_width * (2 * (static_cast<double>(col) + 0.5) / static_cast<double>(side) - 1);
+      at(row * side + col, 1) = half_width * (2 * (static_cast<double>(row) + 0.5) / static_cast<double>(side) - 1);
+    }
+  }
+  return at;
+}
+
 std::string picture(const Table& train, const Model& model) {
   constexpr Index arrows = 17;
   constexpr Index cells = 60;
-  Matrix<double> at(arrows * arrows, 2);
-  for (Index i = 0; i < at.rows(); ++i) {
-    at(i, 0) = half_width * (2 * (static_cast<double>(i % arrows) + 0.5) / arrows - 1);
-    at(i, 1) = half_width * (2 * (static_cast<double>(i / arrows) + 0.5) / arrows - 1);
-  }
+  const Matrix<double> at = cell_centres(arrows);
   Matrix<double> mean(at.rows(), 2);
   model.predict(at, mean);
-  Matrix<double> grid(cells * cells, 2);
-  for (Index i = 0; i < grid.rows(); ++i) {
-    grid(i, 0) = half_width * (2 * (static_cast<double>(i % cells) + 0.5) / cells - 1);
-    grid(i, 1) = half_width * (2 * (static_cast<double>(i / cells) + 0.5) / cells - 1);
-  }
+  const Matrix<double> grid = cell_centres(cells);
   Matrix<double> f(grid.rows(), 2);
   Matrix<double> spread(grid.rows(), 2);
   model.predict(grid, f, spread, true);

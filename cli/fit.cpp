@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/fail.hpp"
@@ -30,15 +29,6 @@ void refuse_with_like(const Arguments& a) {
   }
 }
 
-std::string column_list(const Schema& schema) {
-  constexpr std::size_t shown = 8;
-  std::vector<std::string> names;
-  for (const auto& column : schema.inputs) names.push_back(mercer::quoted(column.name));
-  const std::size_t count = names.size();
-  names.resize(std::min(count, shown));
-  return join(names, ", ") + (count > shown ? ", … (" + std::to_string(count) + " in all)" : "");
-}
-
 struct Opened {
   std::unique_ptr<Dataset> data;
   Recipe recipe;
@@ -55,9 +45,7 @@ Opened open_training(const Arguments& a, FitOptions& options) {
   } else {
     opened.data = open_dataset(a.files, dataset_options(a));
   }
-  if (!opened.data->has_targets()) {
-    fail_argument("which column is to be learned? Name it with --target; " + a.files.front() + " has " + column_list(opened.data->schema()));
-  }
+  require_targets(*opened.data, a);
   describe(*opened.data, options);
   return opened;
 }

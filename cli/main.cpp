@@ -1,6 +1,8 @@
 #include <mercer/error.hpp>
 #include <mercer/progress.hpp>
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
@@ -19,7 +21,11 @@ using namespace mercer::cli;
 volatile std::sig_atomic_t signal_received = 0;
 
 extern "C" void on_signal(int number) {
-  if (signal_received != 0) std::_Exit(128 + number);  // asked twice: now
+  if (signal_received != 0) {  // asked twice: now, even within LAPACK
+    constexpr std::string_view line = "mercer: stopped at once\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    std::_Exit(128 + number);
+  }
   signal_received = number;
   request_stop();
 }

@@ -13,6 +13,7 @@ int run_plan(const Arguments& a) {
   FitOptions options = fit_options(a);
   options.progress = &progress;
   const auto data = open_dataset(a.files, dataset_options(a));
+  require_targets(*data, a);
   describe(*data, options);
   const double error = a.number("error");
   const double confidence = a.number("confidence");

@@ -262,6 +262,16 @@ CASES = {
     "std that was not kept": (["predict", "narrow.mercer", "good.csv", "--std"], ["narrow.mercer", "--uncertainty full"]),
     "score without targets": (["score", "good.mercer", "inputs_only.csv"], ["target 'y'", "not among the columns"]),
     "score a new class": (["score", "classes.mercer", "new_class.csv"], ["line 2", "'pine'", "training"]),
+    # plan, demo, bench
+    "plan without a target": (["plan", "good.csv"], ["--target", "'a', 'b', 'y'"]),
+    "plan for no error": (["plan", "good.csv", "--target", "y", "--error", "0"], ["--error", "between 0 and 1"]),
+    "plan for a word": (["plan", "good.csv", "--target", "y", "--error", "small"], ["--error 'small'"]),
+    "plan with certainty": (["plan", "good.csv", "--target", "y", "--confidence", "1"], ["--confidence", "between 0 and 1"]),
+    "demo with a file": (["demo", "good.csv"], ["demo takes no files", "1 file was given"]),
+    "demo into a file": (["demo", "-o", "good.csv"], ["good.csv", "folder"]),
+    "bench of an unknown job": (["bench", "curlfree"], ["'curlfree'", "did you mean 'curl_free'?", "canonical"]),
+    "bench of no rows": (["bench", "--rows", "0"], ["--rows", "at least 1"]),
+    "bench in float16": (["bench", "--precision", "float16"], ["'float16'", "float64"]),
     # statistics
     "accumulate without -o": (["accumulate", "good.csv", *FIT], ["-o FILE.stats"]),
     "accumulate an exact map": (["accumulate", "good.csv", "--target", "y", "--map", "exact", "-o", "out.stats"], ["exact", "fourier"]),

@@ -122,7 +122,7 @@ def test_killed_at_any_moment_the_file_is_the_old_or_the_new(run, smooth, tmp_pa
     for _ in range(50):
         target.write_bytes(old)
         process = start(*fit, "m.mercer", "--seed", "2", cwd=tmp_path)
-        time.sleep(random.uniform(0, 1.1 * duration))
+        time.sleep(duration * random.choice([random.uniform(0, 1.1), random.uniform(0.7, 1.1)]))
         process.kill()
         process.communicate()
         if target.read_bytes() == old:
@@ -154,6 +154,17 @@ def test_asked_to_stop(tmp_path, number, code, delay):
     assert out == b"" and err.startswith(b"mercer: stopped") and err.count(b"\n") == 1
     assert sorted(os.listdir(tmp_path)) == ["big.npy"]
     assert took < 2 * max(1, os.getloadavg()[0] / os.cpu_count())
+
+
+def test_asked_twice_it_stops_at_once(tmp_path):
+    np.save(tmp_path / "big.npy", np.random.default_rng(15).normal(size=(100_000, 9)))
+    process = start("fit", "big.npy", "--target", "8", "--map", "fourier:3000", "-o", "m.mercer", cwd=tmp_path)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and err.startswith(b"mercer: stopped") and err.count(b"\n") == 1
+    assert sorted(os.listdir(tmp_path)) == ["big.npy"]
 
 
 @pytest.mark.parametrize("how", [["--map", "fourier:2000", "--solver", "eigen"], ["--map", "exact"],
