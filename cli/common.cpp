@@ -158,7 +158,7 @@ nlohmann::json to_json(const Scores& s, const std::vector<std::string>& classes)
 std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
   constexpr std::size_t widest_confusion = 20;
   if (!classes.empty()) {
-    std::string out = "accuracy " + brief(100 * s.accuracy) + " % on " + human_count(static_cast<double>(s.rows)) + " rows";
+    std::string out = "accuracy " + brief(100 * s.accuracy) + " % on " + counted(s.rows, "row");
     if (classes.size() > widest_confusion) return out;
     std::vector<std::string> header = {"truth \\ predicted"};
     header.insert(header.end(), classes.begin(), classes.end());
@@ -172,7 +172,7 @@ std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t a = 0; a < s.names.size(); ++a) rows.push_back({s.names[a], brief(s.rmse[a]), brief(s.mae[a]), brief(s.rrmse[a])});
   return table({"target", "RMSE", "MAE", "RRMSE"}, rows) + "\nR² " + brief(s.r2) + ", mean RRMSE " + brief(s.arrmse) + ", on " +
-         human_count(static_cast<double>(s.rows)) + " rows (RRMSE 1 is the training mean as prediction)";
+         counted(s.rows, "row") + " (RRMSE 1 is the training mean as prediction)";
 }
 
 void require_targets(const Dataset& data, const Arguments& a) {

@@ -58,5 +58,6 @@ int run_solve(const Arguments& arguments);
 int run_plan(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_demo(const Arguments& arguments);
+int run_reproduce(const Arguments& arguments);
 
 }  // namespace mercer::cli

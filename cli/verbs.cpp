@@ -84,6 +84,12 @@ const std::vector<Verb>& verbs() {
       {"demo", "a first look: learn a curl-free field from built-in data and draw it", "", 0, 0,
        "  mercer demo -o folder\n\n--json prints: folder, models[{kernel, rmse, r2}].",
        std::vector<std::string>{"output"} + common, run_demo},
+      {"reproduce", "the tables and figures of the papers, one command each", "EXPERIMENT...", 1, many,
+       "Experiments: orff-fig1 … orff-fig6, orff-table3, fields. Each writes FOLDER/<name>.csv and .svg (-o FOLDER, default\n"
+       "docs/reproduction) and prints a table. --quick runs a slice of seconds. orff-fig2, orff-fig3 and fields read real data.\n\n"
+       "  mercer reproduce orff-fig1 orff-fig6\n  mercer reproduce fields --data ../shared/data -o results\n\n"
+       "--json prints: experiments[{name, quick, headline{...}, files, seconds}].",
+       std::vector<std::string>{"quick", "data", "output", "seed", "threads", "json", "quiet"}, run_reproduce},
       {"bench", "how fast this machine is, and how close the fit comes to it", "[JOB]", 0, 1,
        "Jobs: machine, canonical (default: 32 inputs, 2000 frequencies, one output), outputs16, scalar_2d, curl_free,\n"
        "divergence_free. `make bench` runs them beside scikit-learn.\n\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds every libFuzzer program (clang, AddressSanitizer, UBSan) and runs each for FUZZ_RUNS inputs, from the seeds beside it
-# if there are any. Stops at the first crash, leaving the input that caused it in build/fuzz.
+# Builds every libFuzzer program (clang, AddressSanitizer, UBSan) and runs each for FUZZ_RUNS inputs; model readers start from the
+# golden models. Stops at the first crash, leaving the input that caused it in build/fuzz.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${FUZZ_RUNS:-20000}
@@ -13,8 +13,7 @@ passed=0
 for name in "${targets[@]}"; do
   corpus=corpus-$name
   mkdir -p "$corpus"
-  seeds=../../tests/fuzz/seeds/${name#fuzz_}
-  [ -d "$seeds" ] && cp -n "$seeds"/* "$corpus"/
+  case $name in fuzz_model | fuzz_tensor_file) cp ../../tests/golden/*.mercer "$corpus"/ ;; esac
   if ! ./tests/fuzz/"$name" -runs="$runs" -max_total_time=600 -timeout=5 -rss_limit_mb=512 -print_final_stats=1 "$corpus" >"$name.log" 2>&1; then
     tail -n 40 "$name.log" >&2
     echo "fuzz: $name FAILED" >&2

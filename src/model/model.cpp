@@ -78,6 +78,20 @@ void scaled_variance(const Model::State& state, ConstMatrix x, MutMatrix varianc
   state.posterior.variance(state.map->coupling(), phi, variance);
 }
 
+/// Runs `compute` (scaled inputs → rows × p numbers) block by block and hands each row of the answer to `use`.
+template <class Compute, class Use>
+void for_scaled_blocks(const Model::State& state, ConstMatrix x, const Compute& compute, const Use& use) {
+  for (Index first = 0; first < x.rows; first += block_rows) {
+    check_stop();
+    const Index count = std::min(block_rows, x.rows - first);
+    Matrix<double> scaled(count, x.cols);
+    const std::vector<bool> bad = scale_block(state.recipe.scaling, x.row_range(first, count), scaled);
+    Matrix<double> answer(count, state.recipe.outputs());
+    compute(state, scaled, answer);
+    for (Index i = 0; i < count; ++i) use(first + i, bad[at(i)], answer.row(i));
+  }
+}
+
 void check_shapes(const Model& model, ConstMatrix x, MutMatrix mean) {
   if (x.cols != model.inputs()) {
     fail_argument("the model takes " + std::to_string(model.inputs()) + " inputs but the rows have " + std::to_string(x.cols));
@@ -103,47 +117,31 @@ void Model::predict(ConstMatrix x, MutMatrix mean) const {
   check_shapes(*this, x, mean);
   const Scaling& scaling = state_->recipe.scaling;
   const Index p = state_->recipe.outputs();
-  for (Index first = 0; first < x.rows; first += block_rows) {
-    check_stop();
-    const Index count = std::min(block_rows, x.rows - first);
-    Matrix<double> scaled(count, x.cols);
-    const std::vector<bool> bad = scale_block(scaling, x.row_range(first, count), scaled);
-    Matrix<double> f(count, p);
-    scaled_mean(*state_, scaled, f);
-    for (Index i = 0; i < count; ++i) {
-      const std::span<double> out = mean.row(first + i);
-      if (bad[at(i)]) {
-        std::ranges::fill(out, std::numeric_limits<double>::quiet_NaN());
-      } else if (!state_->codes.empty()) {
-        simplex_scores(state_->codes, f.row(i), out);
-      } else {
-        for (Index a = 0; a < p; ++a) out[at(a)] = f(i, a) * scaling.target_scale[at(a)] + scaling.target_shift[at(a)];
-      }
+  for_scaled_blocks(*state_, x, scaled_mean, [&](Index row, bool bad, std::span<const double> f) {
+    const std::span<double> out = mean.row(row);
+    if (bad) {
+      std::ranges::fill(out, std::numeric_limits<double>::quiet_NaN());
+    } else if (!state_->codes.empty()) {
+      simplex_scores(state_->codes, f, out);
+    } else {
+      for (Index a = 0; a < p; ++a) out[at(a)] = f[at(a)] * scaling.target_scale[at(a)] + scaling.target_shift[at(a)];
     }
-  }
+  });
 }
 
 void Model::predict(ConstMatrix x, MutMatrix mean, MutMatrix standard_deviation, bool latent) const {
   if (!state_->codes.empty()) fail_argument("standard deviations are for regression; this model tells classes apart");
-  predict(x, mean);
   check_shapes(*this, x, standard_deviation);
+  predict(x, mean);
   const Scaling& scaling = state_->recipe.scaling;
   const Index p = state_->recipe.outputs();
-  for (Index first = 0; first < x.rows; first += block_rows) {
-    check_stop();
-    const Index count = std::min(block_rows, x.rows - first);
-    Matrix<double> scaled(count, x.cols);
-    const std::vector<bool> bad = scale_block(scaling, x.row_range(first, count), scaled);
-    Matrix<double> variance(count, p);
-    scaled_variance(*state_, scaled, variance);
-    for (Index i = 0; i < count; ++i) {
-      for (Index a = 0; a < p; ++a) {
-        const double relative = std::max(variance(i, a), 0.0) + (latent ? 0.0 : 1.0);
-        standard_deviation(first + i, a) = bad[at(i)] ? std::numeric_limits<double>::quiet_NaN()
-                                                      : std::sqrt(relative * state_->noise[at(a)]) * scaling.target_scale[at(a)];
-      }
+  for_scaled_blocks(*state_, x, scaled_variance, [&](Index row, bool bad, std::span<const double> variance) {
+    for (Index a = 0; a < p; ++a) {
+      const double relative = std::max(variance[at(a)], 0.0) + (latent ? 0.0 : 1.0);
+      standard_deviation(row, a) = bad ? std::numeric_limits<double>::quiet_NaN()
+                                       : std::sqrt(relative * state_->noise[at(a)]) * scaling.target_scale[at(a)];
     }
-  }
+  });
 }
 
 std::vector<Index> Model::classify(ConstMatrix x) const {

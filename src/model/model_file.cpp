@@ -1,5 +1,5 @@
-// Model and statistics files: safetensors with the recipe as JSON in the metadata. Frequencies are not stored: they are drawn
-// again from the recipe and compared with their fingerprint.
+// Model and statistics files: safetensors with the recipe as JSON in the metadata. Frequencies are not stored: they are
+// drawn again from the recipe and compared with their fingerprint.
 #include <mercer/model.hpp>
 #include <nlohmann/json.hpp>
 
@@ -99,7 +99,8 @@ Posterior read_posterior(const json& j, const TensorFile& file, const Coupling& 
         fail_file(path + ": the posterior has the wrong size");
       }
       break;
-    case Posterior::Kind::none: break;
+    case Posterior::Kind::none:
+      break;
   }
   return posterior;
 }
@@ -110,11 +111,13 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
-/// A tiny file must not make the loader rebuild a huge table: at most 2²⁷ numbers (1 GB), and as many columns as it has weights.
+/// A tiny file must not make the loader rebuild a huge table: at most 2²⁷ numbers (1 GB), and as many columns as it has
+/// weights.
 void check_map_size(const Recipe& recipe, const std::string& path) {
   constexpr Index most = Index{1} << 27;
   const Index numbers = is_vector_field(recipe.kernel) ? checked_product(recipe.inputs(), recipe.inputs()) : recipe.inputs();
-  if (checked_product(recipe.fourier.frequencies, numbers) > most) fail_file(path + ": its frequency table would be larger than 1 GB");
+  if (checked_product(recipe.fourier.frequencies, numbers) > most)
+    fail_file(path + ": its frequency table would be larger than 1 GB");
 }
 
 /// False for linear() and polynomial(), whose features are all explicit: then the map draws nothing, whatever D it names.
@@ -138,7 +141,8 @@ void write_exact(const Model::State& s, json& j, TensorFile& file) {
   file.add("intercept", s.exact.intercept);
   j["ridge"] = s.exact.ridge;
   j["factors"] = s.exact.factors.size();
-  for (std::size_t k = 0; k < s.exact.factors.size(); ++k) file.add("factor." + std::to_string(k), packed(s.exact.factors[k]));
+  for (std::size_t k = 0; k < s.exact.factors.size(); ++k)
+    file.add("factor." + std::to_string(k), packed(s.exact.factors[k]));
 }
 
 void read_exact(const json& j, const TensorFile& file, const std::string& path, Model::State& s) {
@@ -148,6 +152,7 @@ void read_exact(const json& j, const TensorFile& file, const std::string& path, 
   problem.intercept = s.recipe.intercept;
   problem.inputs = file.matrix("anchors", -1, s.recipe.inputs());
   const Index n = problem.inputs.rows();
+  if (n < 1) fail_file(path + ": it has no training rows");
   problem.weights = file.vector("anchor_weights", n);
   for (const double w : problem.weights) {
     if (!(w > 0)) fail_file(path + ": a weight in it is not positive");
@@ -190,7 +195,9 @@ void Model::save(const std::string& path) const {
   file.save(path);
 }
 
-Model Model::load(const std::string& path) { return read_model(TensorFile::load(path), path); }
+Model Model::load(const std::string& path) {
+  return read_model(TensorFile::load(path), path);
+}
 
 Model read_model(const TensorFile& file, const std::string& path) {
   check_kind(file, "model", path);
@@ -202,13 +209,15 @@ Model read_model(const TensorFile& file, const std::string& path) {
     if (!state->recipe.classes.empty()) state->codes = simplex_codes(static_cast<Index>(state->recipe.classes.size()));
     const Index p = state->recipe.outputs();
     state->noise = file.vector("noise", p);
-    if (std::ranges::any_of(state->noise, [](double v) { return v < 0; })) fail_file(path + ": a variance in it is negative");
+    if (std::ranges::any_of(state->noise, [](double v) { return v < 0; }))
+      fail_file(path + ": a variance in it is negative");
     if (state->recipe.exact) {
       read_exact(j, file, path, *state);
     } else {
       check_map_size(state->recipe, path);
       state->weights = file.matrix("weights", -1, p);
-      if (draws_frequencies(state->recipe) && state->recipe.fourier.frequencies > state->weights.rows()) fail_file(path + ": it has fewer weights than features");
+      if (draws_frequencies(state->recipe) && state->recipe.fourier.frequencies > state->weights.rows())
+        fail_file(path + ": it has fewer weights than features");
       state->map.emplace(state->recipe.kernel, state->recipe.inputs(), p, state->recipe.fourier);
       if (state->map->columns() != state->weights.rows()) fail_file(path + ": its weights do not fit its map");
       check_fingerprint(*state->map, j, path);

@@ -12,7 +12,8 @@
 namespace mercer {
 namespace {
 
-/// The weighted covariance of the targets as scaled (or coded), from deviations from the first row: no cancellation at an offset.
+/// The weighted covariance of the targets as scaled (or coded), from deviations from the first row: no cancellation at an
+/// offset.
 Matrix<double> covariance(RowSource& scaled) {
   const Index p = scaled.target_count();
   Matrix<double> second(p, p);
@@ -36,8 +37,8 @@ Matrix<double> covariance(RowSource& scaled) {
   }
   for (Index a = 0; a < p; ++a) {
     for (Index b = 0; b < p; ++b) {
-      second(a, b) = second(a, b) / weight -
-                     mean[static_cast<std::size_t>(a)] * mean[static_cast<std::size_t>(b)] / (weight * weight);
+      second(a, b) =
+          second(a, b) / weight - mean[static_cast<std::size_t>(a)] * mean[static_cast<std::size_t>(b)] / (weight * weight);
     }
   }
   return second;
@@ -49,10 +50,14 @@ std::string Recipe::map_text() const {
   if (exact) return "exact";
   std::string text = "fourier:" + std::to_string(fourier.frequencies);
   switch (fourier.sampling) {
-    case Sampling::monte_carlo: return text + ",mc";
-    case Sampling::orthogonal: return text + ",orthogonal";
-    case Sampling::quasi: return text + ",qmc";
-    case Sampling::automatic: break;
+    case Sampling::monte_carlo:
+      return text + ",mc";
+    case Sampling::orthogonal:
+      return text + ",orthogonal";
+    case Sampling::quasi:
+      return text + ",qmc";
+    case Sampling::automatic:
+      break;
   }
   return text;
 }
@@ -64,12 +69,14 @@ void parse_map(const std::string& text, Recipe& recipe) {
   if (recipe.exact) return;
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
-  if (name != "fourier") fail_argument("unknown map " + mercer::quoted(text) + did_you_mean(name, {"fourier", "exact"}) + wanted);
+  if (name != "fourier")
+    fail_argument("unknown map " + mercer::quoted(text) + did_you_mean(name, {"fourier", "exact"}) + wanted);
   if (colon == std::string::npos) return;
   const auto parts = split(text.substr(colon + 1), ',');
   double count = 0;
   if (!parse_number(parts[0], count) || count < 1 || count > most_frequencies || count != std::floor(count)) {
-    fail_argument("map " + mercer::quoted(text) + ": the number of frequencies must be a whole number from 1 to 4194304" + wanted);
+    fail_argument("map " + mercer::quoted(text) + ": the number of frequencies must be a whole number from 1 to 4194304" +
+                  wanted);
   }
   recipe.fourier.frequencies = static_cast<Index>(count);
   if (parts.size() > 2) fail_argument("map " + mercer::quoted(text) + " has too many parts" + wanted);
@@ -89,7 +96,8 @@ void parse_map(const std::string& text, Recipe& recipe) {
 Precision parse_precision(const std::string& text) {
   if (text == "float32") return Precision::single_;
   if (text == "float64") return Precision::double_;
-  fail_argument("precision " + mercer::quoted(text) + " is not float32 or float64" + did_you_mean(text, {"float32", "float64"}));
+  fail_argument("precision " + mercer::quoted(text) + " is not float32 or float64" +
+                did_you_mean(text, {"float32", "float64"}));
 }
 
 Uncertainty parse_uncertainty(const std::string& text) {

@@ -10,11 +10,14 @@
 namespace mercer {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 
 constexpr Index sample_rows = 1000;
 
-/// Weighted mean and sum of squared deviations of a column, updated value by value (West 1979): no cancellation at offset 1e6.
+/// Weighted mean and sum of squared deviations of a column, updated value by value (West 1979): no cancellation at offset
+/// 1e6.
 struct Moments {
   double weight = 0;
   double mean = 0;
@@ -32,8 +35,8 @@ struct Moments {
 void check_finite(std::span<const double> values, Index row, const char* what) {
   for (std::size_t j = 0; j < values.size(); ++j) {
     if (!std::isfinite(values[j])) {
-      fail_argument(std::string(what) + " " + std::to_string(j) + " of row " + std::to_string(row) + " is " + shortest(values[j]) +
-                    ": every value must be finite");
+      fail_argument(std::string(what) + " " + std::to_string(j) + " of row " + std::to_string(row) + " is " +
+                    shortest(values[j]) + ": every value must be finite");
     }
   }
 }
@@ -45,8 +48,8 @@ void add_row(std::span<const double> values, double weight, Index row, const cha
 
 Index class_number(double target, Index classes, Index row) {
   if (!(target >= 0 && target < static_cast<double>(classes) && target == std::floor(target))) {
-    fail_argument("the target of row " + std::to_string(row) + " is " + shortest(target) + ", and a class is a whole number from 0 to " +
-                  std::to_string(classes - 1));
+    fail_argument("the target of row " + std::to_string(row) + " is " + shortest(target) +
+                  ", and a class is a whole number from 0 to " + std::to_string(classes - 1));
   }
   return static_cast<Index>(target);
 }
@@ -82,7 +85,8 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
       const Index row = block.first_row + i;
       const double w = block.weights.empty() ? 1.0 : block.weights[at(i)];
       if (!(w >= 0) || !std::isfinite(w)) {
-        fail_argument("the weight of row " + std::to_string(row) + " is " + shortest(w) + ": weights must be finite and not negative");
+        fail_argument("the weight of row " + std::to_string(row) + " is " + shortest(w) +
+                      ": weights must be finite and not negative");
       }
       add_row(block.inputs.row(i), w, row, "input", inputs);
       add_row(block.targets.row(i), w, row, "target", targets);
@@ -173,8 +177,9 @@ ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const Matrix<doub
   const auto inputs = static_cast<Index>(scaling.input_shift.size());
   const Index targets = codes.empty() ? static_cast<Index>(scaling.target_shift.size()) : 1;
   if (raw.input_count() != inputs || raw.target_count() != targets) {
-    fail_argument("the rows have " + std::to_string(raw.input_count()) + " inputs and " + std::to_string(raw.target_count()) +
-                  " targets, and " + std::to_string(inputs) + " and " + std::to_string(targets) + " are needed");
+    fail_argument("the rows have " + std::to_string(raw.input_count()) + " inputs and " +
+                  std::to_string(raw.target_count()) + " targets, and " + std::to_string(inputs) + " and " +
+                  std::to_string(targets) + " are needed");
   }
 }
 

@@ -34,12 +34,12 @@ RowSummary summarize(RowSource& rows, Progress* progress);
 /// divergence what they are. Constant columns keep scale 1.
 Scaling standardizing(const RowSummary& summary, bool shared, bool scale_targets);
 
-/// Median of ‖x - z‖ over pairs of sampled rows in scaled units, pairs weighted by w_i w_j (and w(w-1)/2 zero distances within a
-/// row of weight w, as if it were repeated); 1 when all rows coincide.
+/// Median of ‖x - z‖ over pairs of sampled rows in scaled units, pairs weighted by w_i w_j (and w(w-1)/2 zero distances
+/// within a row of weight w, as if it were repeated); 1 when all rows coincide.
 double median_distance(const RowSummary& summary, const Scaling& scaling);
 
-/// Rows in scaled units. Class numbers become simplex codes when `codes` (K × (K-1)) is not empty. Refuses rows of another shape
-/// than the scaling, values that are not finite (shards are not summarised before), and class numbers that are none.
+/// Rows in scaled units. Class numbers become simplex codes when `codes` (K × (K-1)) is not empty. Refuses rows of another
+/// shape than the scaling, values that are not finite (shards are not summarised before), and class numbers that are none.
 class ScaledRows : public RowSource {
  public:
   ScaledRows(RowSource& raw, const Scaling& scaling, const Matrix<double>& codes);

@@ -12,7 +12,9 @@
 namespace mercer {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 
 /// P = (γ/share) ZᵀZ + ridge·I from sampled rows Z, which carry `share` of the weight of all. With ZZᵀ = EᵀDE:
 /// P⁻¹r = (r - ZᵀEᵀ (D + c_γ)⁻¹ E Z r)/ridge, c_γ = ridge·share/γ.
@@ -61,8 +63,8 @@ struct CgOutcome {
 
 /// Independent systems (γ_k A + ridge) x_k = b_k side by side, one pass over the rows per iteration for all of them.
 template <class Real>
-CgOutcome run_cg(RowOperator<Real>& op, const SampledPreconditioner& preconditioner, const std::vector<double>& gain, double ridge,
-                 ConstMatrix b, MutMatrix x, const IterativeOptions& options, Progress* progress) {
+CgOutcome run_cg(RowOperator<Real>& op, const SampledPreconditioner& preconditioner, const std::vector<double>& gain,
+                 double ridge, ConstMatrix b, MutMatrix x, const IterativeOptions& options, Progress* progress) {
   constexpr int patience = 25;
   Matrix<double> r{b};
   Matrix<double> z(b.rows, b.cols);
@@ -166,7 +168,8 @@ RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const IterativeOp
 
   double sampled_weight = 0;
   Matrix<double> sampled = op.sample_rows(sampled_rows, sampled_weight);
-  const SampledPreconditioner preconditioner(std::move(sampled), sampled_weight > 0 ? sampled_weight / system.weight : 1.0, ridge);
+  const SampledPreconditioner preconditioner(std::move(sampled), sampled_weight > 0 ? sampled_weight / system.weight : 1.0,
+                                             ridge);
   Matrix<double> x(all.rows(), all.cols());
   const CgOutcome outcome = run_cg(op, preconditioner, gain, ridge, all, x, options, progress);
 
@@ -210,17 +213,15 @@ RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const IterativeOp
       for (Index i = 0; i < x.rows(); ++i) theta[at(i)] = x(i, solves + s);
       coupling.expand(theta, w);
     }
-    for (Index c = 0; c < w.rows(); ++c) {
-      for (Index a = 0; a < p; ++a) posterior.factor(s * p + a, c) = w(c, a);
-    }
+    posterior.set_draw(s, w);
   }
   return solution;
 }
 
 }  // namespace
 
-RidgeSolution solve_conjugate_gradient(const FourierMap& map, RowSource& rows, Precision precision, const IterativeOptions& options,
-                                       Progress* progress) {
+RidgeSolution solve_conjugate_gradient(const FourierMap& map, RowSource& rows, Precision precision,
+                                       const IterativeOptions& options, Progress* progress) {
   return precision == Precision::single_ ? solve_in<float>(map, rows, options, progress)
                                          : solve_in<double>(map, rows, options, progress);
 }

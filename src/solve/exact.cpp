@@ -7,19 +7,20 @@
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
 #include "base/progress.hpp"
-#include "base/random.hpp"
 #include "base/text.hpp"
 #include "kernel/evaluate.hpp"
-#include "kernel/resolve.hpp"
-#include "map/coupling.hpp"
+#include "solve/output_pieces.hpp"
+#include "solve/trace.hpp"
 
 namespace mercer {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 
-/// One dense ridge problem in weighted form: S = K' + ridge·I with K' = √W K √W, intercept columns E' = √W E, targets Y' = √W Y;
-/// c = (E'ᵀS⁻¹E')⁻¹E'ᵀS⁻¹Y',  α' = S⁻¹(Y' - E'c),  residual r' = ridge·α'.
+/// One dense ridge problem in weighted form: S = K' + ridge·I with K' = √W K √W, intercept columns E' = √W E, targets Y' =
+/// √W Y; c = (E'ᵀS⁻¹E')⁻¹E'ᵀS⁻¹Y',  α' = S⁻¹(Y' - E'c),  residual r' = ridge·α'.
 struct Dense {
   Matrix<double> kernel;      ///< N × N, lower: K'
   Matrix<double> intercepts;  ///< N × e
@@ -68,80 +69,59 @@ DenseSolution solve_dense(const Dense& d, double ridge) {
   return s;
 }
 
-/// The decoupled pieces of a decomposable kernel: direction v_j (p), eigenvalue γ_j of A; γ = 0 directions only have a mean.
-struct Piece {
-  double gain = 1;
-  std::vector<std::vector<double>> directions;  ///< all v_j with this γ
-};
-
 /// How the np rows are cut into dense problems.
-struct Plan {
+struct Cut {
   bool decoupled = true;
   Matrix<double> scalar;  ///< decoupled: √W k(X,X) √W (n × n); otherwise √W K √W (np × np)
-  std::vector<Piece> pieces;
+  std::vector<OutputPiece> pieces;
 };
 
-std::vector<double> roots(const std::vector<double>& weights) {
-  std::vector<double> r(weights.size());
-  std::ranges::transform(weights, r.begin(), [](double w) { return std::sqrt(w); });
-  return r;
-}
-
-Plan make_plan(const ExactProblem& problem) {
+Cut cut_rows(const ExactProblem& problem) {
   const Index n = problem.inputs.rows();
   const Index p = problem.targets.cols();
   const auto root = roots(problem.weights);
-  Plan plan;
-  plan.decoupled = is_decomposable(problem.kernel);
-  const Index size = plan.decoupled ? n : checked_product(n, p);
-  plan.scalar = Matrix<double>(size, size);
-  if (plan.decoupled) {
+  Cut cut;
+  cut.decoupled = is_decomposable(problem.kernel);
+  const Index size = cut.decoupled ? n : checked_product(n, p);
+  cut.scalar = Matrix<double>(size, size);
+  if (cut.decoupled) {
     const auto& form = std::get<Decomposable>(problem.kernel.terms.front().form);
-    gram(form.kernel, problem.inputs, problem.inputs, plan.scalar);
-    const Matrix<double> a = output_matrix(form.outputs, p);
-    const Eigen e = eigh(a);
-    const double weight = problem.kernel.terms.front().weight;
-    const double largest = weight * e.values.back();
-    for (Index k = 0; k < p; ++k) {
-      double gain = weight * e.values[at(k)];
-      if (gain <= static_cast<double>(p) * 1e-15 * largest) gain = 0;
-      if (plan.pieces.empty() || std::abs(plan.pieces.back().gain - gain) > 1e-12 * largest) plan.pieces.push_back({gain, {}});
-      plan.pieces.back().directions.emplace_back(e.vectors.row(k).begin(), e.vectors.row(k).end());
-    }
+    gram(form.kernel, problem.inputs, problem.inputs, cut.scalar);
+    cut.pieces = output_pieces(problem.kernel, p);
   } else {
-    gram(problem.kernel, problem.inputs, problem.inputs, p, plan.scalar);
-    plan.pieces.push_back({1.0, {}});
+    gram(problem.kernel, problem.inputs, problem.inputs, p, cut.scalar);
+    cut.pieces.push_back({1.0, {}});
   }
-  const Index width = plan.decoupled ? 1 : p;
+  const Index width = cut.decoupled ? 1 : p;
   parallel_for(size, [&](Index i) {
-    for (Index j = 0; j <= i; ++j) plan.scalar(i, j) *= root[at(i / width)] * root[at(j / width)];
-    if (!std::isfinite(plan.scalar(i, i))) {
+    for (Index j = 0; j <= i; ++j) cut.scalar(i, j) *= root[at(i / width)] * root[at(j / width)];
+    if (!std::isfinite(cut.scalar(i, i))) {
       fail_argument("the kernel matrix overflows: scale the data (standardize) or lower the degree of the kernel");
     }
   });
-  return plan;
+  return cut;
 }
 
 /// The dense problem of a piece. Decoupled: n rows, one target column per direction; coupled: np rows, one column.
-Dense dense_problem(const ExactProblem& problem, const Plan& plan, const Piece& piece) {
+Dense dense_problem(const ExactProblem& problem, const Cut& cut, const OutputPiece& piece) {
   const Index n = problem.inputs.rows();
   const Index p = problem.targets.cols();
   const auto root = roots(problem.weights);
   Dense d;
-  const Index size = plan.scalar.rows();
+  const Index size = cut.scalar.rows();
   d.kernel = Matrix<double>(size, size);
   parallel_for(size, [&](Index i) {
-    for (Index j = 0; j <= i; ++j) d.kernel(i, j) = piece.gain * plan.scalar(i, j);
+    for (Index j = 0; j <= i; ++j) d.kernel(i, j) = piece.gain * cut.scalar(i, j);
   });
-  const Index width = plan.decoupled ? 1 : p;
+  const Index width = cut.decoupled ? 1 : p;
   d.intercepts = Matrix<double>(size, problem.intercept ? width : 0);
-  d.targets = Matrix<double>(size, plan.decoupled ? static_cast<Index>(piece.directions.size()) : 1);
+  d.targets = Matrix<double>(size, cut.decoupled ? static_cast<Index>(piece.directions.size()) : 1);
   for (Index i = 0; i < n; ++i) {
     for (Index a = 0; a < width; ++a) {
       if (problem.intercept) d.intercepts(i * width + a, a) = root[at(i)];
-      if (!plan.decoupled) d.targets(i * p + a, 0) = root[at(i)] * problem.targets(i, a);
+      if (!cut.decoupled) d.targets(i * p + a, 0) = root[at(i)] * problem.targets(i, a);
     }
-    if (!plan.decoupled) continue;
+    if (!cut.decoupled) continue;
     for (Index r = 0; r < d.targets.cols(); ++r) {
       double y = 0;
       for (Index a = 0; a < p; ++a) y += piece.directions[at(r)][at(a)] * problem.targets(i, a);
@@ -188,23 +168,23 @@ Matrix<double> projected_inverse_blocks(const DenseSolution& s, Index width) {
   return blocks;
 }
 
-/// Leave-one-out score at one penalty: with H'_i = I - ridge·C_ii the weighted hat block, leaving out u = min(1, w_i) units of
-/// weight gives e_i = (I - u H'_i/w_i)⁻¹ r_i.
-PenaltyScore score(const ExactProblem& problem, const Plan& plan, double penalty) {
+/// Leave-one-out score at one penalty: with H'_i = I - ridge·C_ii the weighted hat block, leaving out u = min(1, w_i) units
+/// of weight gives e_i = (I - u H'_i/w_i)⁻¹ r_i.
+PenaltyScore score(const ExactProblem& problem, const Cut& cut, double penalty) {
   const Index n = problem.inputs.rows();
   const Index p = problem.targets.cols();
   const double ridge = penalty * total_weight(problem);
   PenaltyScore result{penalty, 0, std::vector<double>(at(p), 0.0)};
   Matrix<double> errors(n, p);
-  for (const Piece& piece : plan.pieces) {
-    const Dense d = dense_problem(problem, plan, piece);
+  for (const OutputPiece& piece : cut.pieces) {
+    const Dense d = dense_problem(problem, cut, piece);
     const DenseSolution s = solve_dense(d, ridge);
-    const Index width = plan.decoupled ? 1 : p;
+    const Index width = cut.decoupled ? 1 : p;
     const Matrix<double> blocks = projected_inverse_blocks(s, width);
     for (Index i = 0; i < n; ++i) {
       const double w = problem.weights[at(i)];
       const double part = std::min(1.0, w) / w;
-      if (plan.decoupled) {
+      if (cut.decoupled) {
         const double left = 1 - part + part * s.ridge * blocks(i, 0);
         for (Index r = 0; r < s.alpha.cols(); ++r) {
           const double e = s.ridge * s.alpha(i, r) / std::sqrt(w) / std::max(left, 1e-12);
@@ -235,8 +215,11 @@ PenaltyScore score(const ExactProblem& problem, const Plan& plan, double penalty
 ExactProblem thinned(const ExactProblem& problem, Index most) {
   const Index n = problem.inputs.rows();
   if (n <= most) return problem;
-  ExactProblem part{problem.kernel, Matrix<double>(most, problem.inputs.cols()), Matrix<double>(most, problem.targets.cols()),
-                    {}, problem.intercept};
+  ExactProblem part{problem.kernel,
+                    Matrix<double>(most, problem.inputs.cols()),
+                    Matrix<double>(most, problem.targets.cols()),
+                    {},
+                    problem.intercept};
   for (Index k = 0; k < most; ++k) {
     const Index i = k * n / most;
     std::ranges::copy(problem.inputs.row(i), part.inputs.row(k).begin());
@@ -250,14 +233,14 @@ double choose_penalty(const ExactProblem& problem, PenaltyPath& path, Progress* 
   constexpr Index most_rows = 2500;
   const Index p = problem.targets.cols();
   const ExactProblem part = thinned(problem, is_decomposable(problem.kernel) ? most_rows : most_rows / p);
-  const Plan plan = make_plan(part);
+  const Cut cut = cut_rows(part);
   double trace = 0;
-  for (Index i = 0; i < plan.scalar.rows(); ++i) trace += plan.scalar(i, i);
+  for (Index i = 0; i < cut.scalar.rows(); ++i) trace += cut.scalar(i, i);
   const double unit = std::pow(10.0, std::round(std::log10(std::max(trace / total_weight(part), 1e-300))));
   constexpr int decades = 14;
   for (int k = 0; k < decades; ++k) {
     report(progress, "choosing the penalty", static_cast<double>(k) / decades);
-    path.scores.push_back(score(part, plan, unit * std::pow(10.0, k - decades + 2)));
+    path.scores.push_back(score(part, cut, unit * std::pow(10.0, k - decades + 2)));
   }
   path.best = 0;
   for (std::size_t k = 0; k < path.scores.size(); ++k) {
@@ -266,21 +249,6 @@ double choose_penalty(const ExactProblem& problem, PenaltyPath& path, Progress* 
   path.rows = part.inputs.rows();
   path.all_rows = path.rows == problem.inputs.rows();
   return path.scores[path.best].penalty;
-}
-
-double inverse_trace(const Matrix<double>& factor) {
-  constexpr Index probes = 32;
-  const Stream stream(0, "trace");
-  Matrix<double> z(factor.rows(), probes);
-  for (Index k = 0; k < z.rows(); ++k) {
-    for (Index s = 0; s < probes; ++s) {
-      z(k, s) = (stream.bits(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s)) & 1U) != 0 ? 1.0 : -1.0;
-    }
-  }
-  solve_lower(factor, z);
-  double sum = 0;
-  for (const double v : z.values()) sum += v * v;
-  return sum / probes;
 }
 
 }  // namespace
@@ -294,23 +262,24 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
   solution.penalty = penalty ? *penalty : choose_penalty(problem, local, progress);
   if (path != nullptr) *path = local;
   report(progress, "solving", 0);
-  const Plan plan = make_plan(problem);
+  const Cut cut = cut_rows(problem);
   solution.ridge = solution.penalty * total_weight(problem);
   solution.coefficients = Matrix<double>(n, p);
   solution.intercept.assign(at(p), 0.0);
-  const Index parameters = plan.scalar.rows() * static_cast<Index>(plan.pieces.size());
-  const bool keep_factors = keep == Uncertainty::full || (keep == Uncertainty::automatic && parameters <= full_posterior_limit);
+  const Index parameters = cut.scalar.rows() * static_cast<Index>(cut.pieces.size());
+  const bool keep_factors =
+      keep == Uncertainty::full || (keep == Uncertainty::automatic && parameters <= full_posterior_limit);
   double trace = 0;
   double used_ridge = solution.ridge;
   Matrix<double> residuals(n, p);
-  for (const Piece& piece : plan.pieces) {
-    const Dense d = dense_problem(problem, plan, piece);
+  for (const OutputPiece& piece : cut.pieces) {
+    const Dense d = dense_problem(problem, cut, piece);
     DenseSolution s = solve_dense(d, solution.ridge);
     if (!s.note.empty()) solution.note = s.note;
     for (Index i = 0; i < n; ++i) {
       const double root = std::sqrt(problem.weights[at(i)]);
       for (Index a = 0; a < p; ++a) {
-        if (!plan.decoupled) {
+        if (!cut.decoupled) {
           solution.coefficients(i, a) = root * s.alpha(i * p + a, 0);
           residuals(i, a) = s.ridge * s.alpha(i * p + a, 0);
           continue;
@@ -322,15 +291,15 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
       }
     }
     for (Index a = 0; a < (problem.intercept ? p : 0); ++a) {
-      if (!plan.decoupled) solution.intercept[at(a)] = s.c(a, 0);
-      for (Index r = 0; plan.decoupled && r < s.c.cols(); ++r) {
+      if (!cut.decoupled) solution.intercept[at(a)] = s.c(a, 0);
+      for (Index r = 0; cut.decoupled && r < s.c.cols(); ++r) {
         solution.intercept[at(a)] += piece.directions[at(r)][at(a)] * s.c(0, r);
       }
     }
     if (piece.gain > 0) {
       used_ridge = std::max(used_ridge, s.ridge);
-      trace += static_cast<double>(s.alpha.cols()) *
-               (static_cast<double>(s.factor.rows()) - s.ridge * inverse_trace(s.factor));
+      trace +=
+          static_cast<double>(s.alpha.cols()) * (static_cast<double>(s.factor.rows()) - s.ridge * inverse_trace(s.factor));
     }
     if (keep_factors) solution.factors.push_back(std::move(s.factor));
   }
@@ -349,138 +318,7 @@ Index factor_count(const OperatorKernel& kernel, Index outputs) {
   if (!is_decomposable(kernel)) return 1;
   // The pieces depend on A alone: no rows are needed.
   const ExactProblem empty{kernel, Matrix<double>(0, 1), Matrix<double>(0, outputs), {}, false};
-  return static_cast<Index>(make_plan(empty).pieces.size());
-}
-
-void predict_exact(const ExactProblem& problem, const ExactSolution& solution, ConstMatrix x, MutMatrix mean) {
-  const Index n = problem.inputs.rows();
-  const Index p = solution.coefficients.cols();
-  const bool decoupled = is_decomposable(problem.kernel);
-  const Index block = std::max<Index>(1, (Index{1} << 22) / checked_product(n, decoupled ? 1 : p * p));
-  Matrix<double> mixed;
-  if (decoupled) {  // k(x, X) (α A)
-    const auto& form = std::get<Decomposable>(problem.kernel.terms.front().form);
-    const Matrix<double> a = output_matrix(form.outputs, p);
-    mixed = Matrix<double>(n, p);
-    gemm<double>(false, false, problem.kernel.terms.front().weight, solution.coefficients, a, 0.0, mixed);
-  }
-  for (Index first = 0; first < x.rows; first += block) {
-    check_stop();
-    const Index count = std::min(block, x.rows - first);
-    const ConstMatrix rows = x.row_range(first, count);
-    const MutMatrix out = mean.row_range(first, count);
-    if (decoupled) {
-      Matrix<double> k(count, n);
-      gram(std::get<Decomposable>(problem.kernel.terms.front().form).kernel, rows, problem.inputs, k);
-      gemm<double>(false, false, 1.0, k, mixed, 0.0, out);
-    } else {
-      Matrix<double> k(count * p, n * p);
-      gram(problem.kernel, rows, problem.inputs, p, k);
-      Matrix<double> f(count * p, 1);
-      gemm<double>(false, false, 1.0, k, ConstMatrix(solution.coefficients.data(), n * p, 1), 0.0, f);
-      for (Index i = 0; i < count; ++i) {
-        for (Index a = 0; a < p; ++a) out(i, a) = f(i * p + a, 0);
-      }
-    }
-    for (Index i = 0; i < count; ++i) {
-      for (Index a = 0; a < p; ++a) out(i, a) += solution.intercept[at(a)];
-    }
-  }
-}
-
-namespace {
-
-/// Adds [k(x,x) - k_xᵀS⁻¹k_x + (1 - ...)²/...]/ridge of one dense problem for the query columns `kx` (N × q, weighted rows) with
-/// prior variances `prior` and intercept rows `e0` (width × q).
-std::vector<double> spread(const Matrix<double>& factor, const Matrix<double>& intercepts, Matrix<double> kx,
-                           const std::vector<double>& prior, const Matrix<double>& e0, double ridge) {
-  solve_lower(factor, kx);
-  std::vector<double> variance = prior;
-  for (Index i = 0; i < kx.rows(); ++i) {
-    for (Index q = 0; q < kx.cols(); ++q) variance[at(q)] -= kx(i, q) * kx(i, q);
-  }
-  if (intercepts.cols() > 0) {
-    Matrix<double> se = intercepts;
-    solve_lower(factor, se);
-    Matrix<double> inner(se.cols(), se.cols());
-    accumulate_gram<double>(se, inner);
-    if (cholesky(inner) >= 0) fail_internal("the intercept equations are singular");
-    Matrix<double> gap = e0;
-    gemm<double>(true, false, -1.0, se, kx, 1.0, gap);
-    solve_lower(inner, gap);
-    for (Index i = 0; i < gap.rows(); ++i) {
-      for (Index q = 0; q < gap.cols(); ++q) variance[at(q)] += gap(i, q) * gap(i, q);
-    }
-  }
-  for (double& v : variance) v = std::max(v, 0.0) / ridge;
-  return variance;
-}
-
-}  // namespace
-
-void variance_exact(const ExactProblem& problem, const ExactSolution& solution, ConstMatrix x, MutMatrix variance) {
-  if (!solution.has_spread()) {
-    fail_argument("this model was fitted without what standard deviations need; fit again with --uncertainty full");
-  }
-  if (solution.ridge <= 0) fail_argument("standard deviations need a penalty above 0");
-  const Index n = problem.inputs.rows();
-  const Index p = problem.targets.cols();
-  const auto root = roots(problem.weights);
-  for (Index i = 0; i < x.rows; ++i) std::ranges::fill(variance.row(i), 0.0);
-  constexpr Index block = 128;
-  const bool decoupled = is_decomposable(problem.kernel);
-  // Only the directions of the pieces are needed here, not the Gram matrix again.
-  for (Index first = 0; first < x.rows; first += block) {
-    check_stop();
-    const Index count = std::min(block, x.rows - first);
-    const ConstMatrix rows = x.row_range(first, count);
-    const Index width = decoupled ? 1 : p;
-    Matrix<double> k(n * width, count * width);
-    std::vector<double> prior(at(count * width));
-    Matrix<double> e0(problem.intercept ? width : 0, count * width);
-    Matrix<double> intercepts(n * width, problem.intercept ? width : 0);
-    for (Index i = 0; problem.intercept && i < n; ++i) {
-      for (Index a = 0; a < width; ++a) intercepts(i * width + a, a) = root[at(i)];
-    }
-    for (Index q = 0; problem.intercept && q < count; ++q) {
-      for (Index a = 0; a < width; ++a) e0(a, q * width + a) = 1;
-    }
-    Matrix<double> self(p, p);
-    if (decoupled) {
-      const Kernel& scalar = std::get<Decomposable>(problem.kernel.terms.front().form).kernel;
-      gram(scalar, problem.inputs, rows, k);
-      for (Index q = 0; q < count; ++q) prior[at(q)] = value(scalar, rows.row(q), rows.row(q));
-    } else {
-      gram(problem.kernel, problem.inputs, rows, p, k);
-      for (Index q = 0; q < count; ++q) {
-        value(problem.kernel, rows.row(q), rows.row(q), self);
-        for (Index a = 0; a < p; ++a) prior[at(q * p + a)] = self(a, a);
-      }
-    }
-    for (Index i = 0; i < k.rows(); ++i) {
-      for (double& v : k.row(i)) v *= root[at(i / width)];
-    }
-    if (!decoupled) {
-      const auto v = spread(solution.factors.front(), intercepts, k, prior, e0, solution.ridge);
-      for (Index q = 0; q < count * p; ++q) variance(first + q / p, q % p) = v[at(q)];
-      continue;
-    }
-    ExactProblem empty{problem.kernel, Matrix<double>(0, problem.inputs.cols()), Matrix<double>(0, p), {}, problem.intercept};
-    const Plan plan = make_plan(empty);
-    for (std::size_t s = 0; s < plan.pieces.size(); ++s) {
-      const double gain = plan.pieces[s].gain;
-      Matrix<double> scaled = k;
-      std::vector<double> own = prior;
-      for (double& v : scaled.values()) v *= gain;
-      for (double& v : own) v *= gain;
-      const auto v = spread(solution.factors[s], intercepts, scaled, own, e0, solution.ridge);
-      for (const auto& direction : plan.pieces[s].directions) {
-        for (Index q = 0; q < count; ++q) {
-          for (Index a = 0; a < p; ++a) variance(first + q, a) += direction[at(a)] * direction[at(a)] * v[at(q)];
-        }
-      }
-    }
-  }
+  return static_cast<Index>(cut_rows(empty).pieces.size());
 }
 
 }  // namespace mercer

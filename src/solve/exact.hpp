@@ -15,10 +15,10 @@ namespace mercer {
 /// Exact operator-valued kernel ridge: the baseline that random features approximate. O((n·p)³) time, O((n·p)²) memory; for
 /// decomposable kernels O(n³) per distinct eigenvalue of A.
 struct ExactProblem {
-  OperatorKernel kernel;         ///< resolved
-  Matrix<double> inputs;         ///< n × d
-  Matrix<double> targets;        ///< n × p
-  std::vector<double> weights;   ///< n; rows of weight 0 must have been left out
+  OperatorKernel kernel;        ///< resolved
+  Matrix<double> inputs;        ///< n × d
+  Matrix<double> targets;       ///< n × p
+  std::vector<double> weights;  ///< n; rows of weight 0 must have been left out
   bool intercept = true;
 };
 

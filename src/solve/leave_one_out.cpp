@@ -12,7 +12,9 @@
 namespace mercer {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 
 /// e = (I - H)⁻¹ r for a small symmetric H, by Gaussian elimination with pivoting on [I - H | r].
 void solve_small(Matrix<double>& system, std::vector<double>& r) {
@@ -58,7 +60,8 @@ class Scorer {
   double weight_ = 0;
 };
 
-/// An orthonormal basis of R^p whose first p' vectors are the directions of B's columns (as rows), completed by Gram-Schmidt.
+/// An orthonormal basis of R^p whose first p' vectors are the directions of B's columns (as rows), completed by
+/// Gram-Schmidt.
 Matrix<double> output_basis(const Matrix<double>& b) {
   const Index p = b.rows();
   Matrix<double> basis(p, p);
@@ -130,7 +133,8 @@ PenaltyScore score_coupled(const NormalSystem& system, const LeaveOneOutRows& ro
     Matrix<double> small(p, p);
     for (Index a = 0; a < p; ++a) {
       errors[at(i)][at(a)] = rows.targets(i, a) - prediction(i * p + a, 0);
-      for (Index c = 0; c < p; ++c) small(a, c) = (a == c ? 1 - unit * mean_leverage : 0.0) - unit * inner(i * p + a, i * p + c);
+      for (Index c = 0; c < p; ++c)
+        small(a, c) = (a == c ? 1 - unit * mean_leverage : 0.0) - unit * inner(i * p + a, i * p + c);
     }
     solve_small(small, errors[at(i)]);
   });
@@ -164,7 +168,9 @@ LeaveOneOutRows leave_one_out_rows(const FourierMap& map, RowSource& rows, const
   kept.all_rows = wanted >= n;
   const Stream stream(seed, "leave-one-out");
   const double chance = static_cast<double>(wanted) / static_cast<double>(n);
-  const auto chosen = [&](Index row) { return kept.all_rows || stream.uniform(static_cast<std::uint64_t>(row), 0) < chance; };
+  const auto chosen = [&](Index row) {
+    return kept.all_rows || stream.uniform(static_cast<std::uint64_t>(row), 0) < chance;
+  };
   Index count = 0;
   for (Index i = 0; i < n; ++i) count += chosen(i) ? 1 : 0;
   kept.features = Matrix<double>(count, m);

@@ -25,28 +25,27 @@ struct PenaltyPath {
 
 /// Rows kept for leave-one-out: centred features and targets.
 struct LeaveOneOutRows {
-  Matrix<double> features;       ///< q × m, minus the mean feature
-  Matrix<double> targets;        ///< q × p, minus the mean target
-  std::vector<double> weights;   ///< q
+  Matrix<double> features;      ///< q × m, minus the mean feature
+  Matrix<double> targets;       ///< q × p, minus the mean target
+  std::vector<double> weights;  ///< q
   bool all_rows = true;
 };
-/// All rows, or a random subset of about 16 million numbers (as leave_one_out unfolds them), chosen by the row number and `seed`
-/// alone.
+/// All rows, or a random subset of about 16 million numbers (as leave_one_out unfolds them), chosen by the row number and
+/// `seed` alone.
 LeaveOneOutRows leave_one_out_rows(const FourierMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
-                                   Progress* progress,
-                                   Index most_rows = std::numeric_limits<Index>::max());
+                                   Progress* progress, Index most_rows = std::numeric_limits<Index>::max());
 
 /// Exact leave-one-out errors of ridge at many penalties, without refitting. Leaving out one copy of a row of weight w means
-/// leaving out one unit of its weight, or the row where it weighs less: u = min(1, w). With leverages h (per unit weight) and
-/// residuals r:  constant coupling: in the eigenbasis of A, r_ij/(1 - u h_ij);  coupled outputs: (I - u H_i)⁻¹ r_i.
+/// leaving out one unit of its weight, or the row where it weighs less: u = min(1, w). With leverages h (per unit weight)
+/// and residuals r:  constant coupling: in the eigenbasis of A, r_ij/(1 - u h_ij);  coupled outputs: (I - u H_i)⁻¹ r_i.
 PenaltyPath leave_one_out(const EigenSystem& eigen, const LeaveOneOutRows& rows, const std::vector<double>& penalties);
 
 /// The same by one Cholesky factorisation per penalty, for systems too large to diagonalise.
 PenaltyPath leave_one_out(const NormalSystem& system, const LeaveOneOutRows& rows, const std::vector<double>& penalties,
                           Progress* progress);
 
-/// Penalties worth trying: powers of `step` from 1e-13 to 10 times the power of ten nearest to tr(M)/(n·p), the mean variance of
-/// an output under the kernel (M the normal matrix of all outputs).
+/// Penalties worth trying: powers of `step` from 1e-13 to 10 times the power of ten nearest to tr(M)/(n·p), the mean
+/// variance of an output under the kernel (M the normal matrix of all outputs).
 std::vector<double> penalty_grid(const NormalSystem& system, double step);
 
 }  // namespace mercer

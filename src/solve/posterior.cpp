@@ -79,7 +79,8 @@ void variance_samples(const Posterior& posterior, const Coupling& coupling, Cons
   gemm<double>(false, true, 1.0, phi, posterior.factor, 0.0, deviation);
   for (Index i = 0; i < phi.rows; ++i) {
     for (Index s = 0; s < count; ++s) {
-      for (Index a = 0; a < p; ++a) out(i, a) += deviation(i, s * p + a) * deviation(i, s * p + a) / static_cast<double>(count);
+      for (Index a = 0; a < p; ++a)
+        out(i, a) += deviation(i, s * p + a) * deviation(i, s * p + a) / static_cast<double>(count);
     }
   }
 }
@@ -91,9 +92,16 @@ Uncertainty resolve(Uncertainty wish, Index parameters) {
   return parameters <= full_posterior_limit ? Uncertainty::full : Uncertainty::samples;
 }
 
+void Posterior::set_draw(Index s, ConstMatrix deviation) {
+  for (Index c = 0; c < deviation.rows; ++c) {
+    for (Index a = 0; a < deviation.cols; ++a) factor(s * deviation.cols + a, c) = deviation(c, a);
+  }
+}
+
 void Posterior::variance(const Coupling& coupling, MutMatrix phi, MutMatrix out) const {
   if (kind == Kind::none) {
-    fail_argument("this model was fitted without what standard deviations need; fit again with --uncertainty full or samples");
+    fail_argument(
+        "this model was fitted without what standard deviations need; fit again with --uncertainty full or samples");
   }
   for (Index i = 0; i < phi.rows; ++i) {
     for (Index c = 0; c < phi.cols; ++c) phi(i, c) -= mean_feature[static_cast<std::size_t>(c)];
@@ -107,9 +115,14 @@ void Posterior::variance(const Coupling& coupling, MutMatrix phi, MutMatrix out)
         variance_coupled(*this, coupling, phi, out);
       }
       break;
-    case Kind::eigen: variance_eigen(*this, coupling, phi, out); break;
-    case Kind::samples: variance_samples(*this, coupling, phi, out); break;
-    case Kind::none: break;
+    case Kind::eigen:
+      variance_eigen(*this, coupling, phi, out);
+      break;
+    case Kind::samples:
+      variance_samples(*this, coupling, phi, out);
+      break;
+    case Kind::none:
+      break;
   }
 }
 

@@ -32,6 +32,9 @@ struct Posterior {
   std::vector<double> mean_feature;  ///< columns; subtracted before anything else
   double intercept_variance = 0;     ///< 1/n with an intercept, 0 without
 
+  /// Stores draw s of the deviations of W (columns × p) in `factor`, which must have room for it.
+  void set_draw(Index s, ConstMatrix deviation);
+
   /// out (rows × p): Var f_a(x_i)/σ²_a for feature rows φ (rows × columns). phi is centred in place.
   void variance(const Coupling& coupling, MutMatrix phi, MutMatrix out) const;
 };

@@ -8,37 +8,25 @@
 #include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "solve/trace.hpp"
 
 namespace mercer {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 
 /// Posterior draws from a factor: L⁻ᵀη has covariance (LLᵀ)⁻¹. Column s of the result is draw s.
 Matrix<double> draws(ConstMatrix factor, Index count, std::string_view what) {
   const Stream stream(0, what);
   Matrix<double> eta(factor.rows, count);
   for (Index k = 0; k < eta.rows(); ++k) {
-    for (Index s = 0; s < count; ++s) eta(k, s) = stream.normal(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s));
+    for (Index s = 0; s < count; ++s)
+      eta(k, s) = stream.normal(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s));
   }
   solve_lower_transposed(factor, eta);
   return eta;
-}
-
-/// tr(M⁻¹) by 32 Rademacher probes (Hutchinson): its error is far below that of a noise estimate.
-double inverse_trace(ConstMatrix factor) {
-  constexpr Index probes = 32;
-  const Stream stream(0, "trace");
-  Matrix<double> z(factor.rows, probes);
-  for (Index k = 0; k < z.rows(); ++k) {
-    for (Index s = 0; s < probes; ++s) {
-      z(k, s) = (stream.bits(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s)) & 1U) != 0 ? 1.0 : -1.0;
-    }
-  }
-  solve_lower(factor, z);
-  double sum = 0;
-  for (const double v : z.values()) sum += v * v;
-  return sum / probes;
 }
 
 struct Factored {
@@ -51,8 +39,9 @@ struct NotPositiveDefinite {
   Index pivot;
 };
 
-/// L of scale·A + ridge·I (lower triangle of A given). Not positive definite in double means ridge is below the rounding error
-/// of A: sizes that an eigenvalue solve can handle are handed to it, for larger ones the smallest shift that factors is used.
+/// L of scale·A + ridge·I (lower triangle of A given). Not positive definite in double means ridge is below the rounding
+/// error of A: sizes that an eigenvalue solve can handle are handed to it, for larger ones the smallest shift that factors
+/// is used.
 Factored factor_shifted(ConstMatrix a, double scale, double ridge, bool may_shift) {
   double largest = 0;
   for (Index i = 0; i < a.rows; ++i) {
@@ -99,7 +88,8 @@ Matrix<double> gram_times(const NormalSystem& system, const Matrix<double>& weig
 }
 
 /// Adds draw s of channel coefficients (m × count) times B_j to the deviations of W, stored (count·p) × m.
-void add_channel_draws(const Matrix<double>& coefficients, const Matrix<double>& b, Index channel, Matrix<double>& deviations) {
+void add_channel_draws(const Matrix<double>& coefficients, const Matrix<double>& b, Index channel,
+                       Matrix<double>& deviations) {
   const Index p = b.rows();
   for (Index s = 0; s < coefficients.cols(); ++s) {
     for (Index a = 0; a < p; ++a) {
@@ -111,7 +101,8 @@ void add_channel_draws(const Matrix<double>& coefficients, const Matrix<double>&
 /// Above this an eigenvalue solve takes minutes.
 constexpr Index eigen_rescue_limit = 4096;
 
-void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertainty keep, RidgeSolution& solution, double& trace) {
+void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertainty keep, RidgeSolution& solution,
+                             double& trace) {
   const Channels ch = channels(system);
   const auto runs = equal_gain_runs(ch);
   const Index m = system.gram.rows();
@@ -151,8 +142,8 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
   gemm<double>(false, true, 1.0, theta, ch.factor, 0.0, solution.weights);
 }
 
-void solve_cholesky_coupled(const NormalSystem& system, double ridge, Uncertainty keep, bool may_shift, RidgeSolution& solution,
-                            double& trace) {
+void solve_cholesky_coupled(const NormalSystem& system, double ridge, Uncertainty keep, bool may_shift,
+                            RidgeSolution& solution, double& trace) {
   const Coupling& coupling = *system.coupling;
   Matrix<double> m = coupling.normal_matrix(system.gram);
   Matrix<double> theta(coupling.parameters(), 1);
@@ -173,9 +164,7 @@ void solve_cholesky_coupled(const NormalSystem& system, double ridge, Uncertaint
     for (Index s = 0; s < posterior_samples; ++s) {
       for (Index k = 0; k < coupling.parameters(); ++k) one[at(k)] = drawn(k, s);
       coupling.expand(one, w);
-      for (Index c = 0; c < coupling.columns(); ++c) {
-        for (Index a = 0; a < p; ++a) solution.posterior.factor(s * p + a, c) = w(c, a);
-      }
+      solution.posterior.set_draw(s, w);
     }
   } else if (keep == Uncertainty::full) {
     solution.posterior.kind = Posterior::Kind::cholesky;
@@ -285,7 +274,8 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
   const bool constant = coupling.is_constant();
   std::vector<double> gain(at(rotated_.cols()), 1.0);
   if (constant) gain = channels(system_).gain;
-  // With no penalty, or one below rounding error, directions that the data do not determine get 0: the solution of least norm.
+  // With no penalty, or one below rounding error, directions that the data do not determine get 0: the solution of least
+  // norm.
   const double largest = eigen_.values.empty() ? 0.0 : eigen_.values.back();
   const auto cut = [&](double top) { return ridge > 64 * std::numeric_limits<double>::epsilon() * top ? 0.0 : 1e-12 * top; };
   RidgeSolution solution;

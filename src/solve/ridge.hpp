@@ -11,25 +11,25 @@ namespace mercer {
 
 /// What a solver hands over: the function f(x) = φ(x)ᵀW + c, its spread, and how it was found.
 struct RidgeSolution {
-  Matrix<double> weights;           ///< columns × p: W_c = B_c θ_c
-  std::vector<double> intercept;    ///< p
-  std::vector<double> noise;        ///< p: residual variance estimate σ²_a
-  double degrees_of_freedom = 0;    ///< trace of the hat matrix per output, mean over outputs, intercept included
+  Matrix<double> weights;         ///< columns × p: W_c = B_c θ_c
+  std::vector<double> intercept;  ///< p
+  std::vector<double> noise;      ///< p: residual variance estimate σ²_a
+  double degrees_of_freedom = 0;  ///< trace of the hat matrix per output, mean over outputs, intercept included
   Posterior posterior;
   std::string solver;
-  std::string note;                 ///< what had to be done differently, in one sentence; "" when nothing
+  std::string note;  ///< what had to be done differently, in one sentence; "" when nothing
   int iterations = 0;
-  double residual = 0;              ///< relative residual of the normal equations (iterative solvers)
-  double weight = 0;                ///< Σ w of the rows it was learned from
+  double residual = 0;  ///< relative residual of the normal equations (iterative solvers)
+  double weight = 0;    ///< Σ w of the rows it was learned from
 };
 
 /// The decoupled form of constant couplings: with B = V√Γ (eigenvectors of A), channel j solves
 /// (γ_j G + nλ I) θ_j = G-independent right-hand side (φᵀY B)_j.  THEORY 3.
 struct Channels {
-  Matrix<double> factor;       ///< B, p × p'
-  std::vector<double> gain;    ///< γ_j = ‖B_j‖²
-  Matrix<double> rhs;          ///< m × p': cross · B
-  std::vector<Index> order;    ///< channels sorted so that equal gains are neighbours
+  Matrix<double> factor;     ///< B, p × p'
+  std::vector<double> gain;  ///< γ_j = ‖B_j‖²
+  Matrix<double> rhs;        ///< m × p': cross · B
+  std::vector<Index> order;  ///< channels sorted so that equal gains are neighbours
 };
 Channels channels(const NormalSystem& system);
 /// First channel of each run of equal gains in channels.order.
@@ -38,7 +38,8 @@ std::vector<std::vector<Index>> equal_gain_runs(const Channels& channels);
 /// Cholesky of the (structured) normal matrix; recovers by an eigenvalue solve when it is not positive definite.
 RidgeSolution solve_cholesky(const NormalSystem& system, double penalty, Uncertainty keep);
 
-/// Eigendecomposition of the scalar Gram (constant coupling) or of the full normal matrix: every penalty from one decomposition.
+/// Eigendecomposition of the scalar Gram (constant coupling) or of the full normal matrix: every penalty from one
+/// decomposition.
 class EigenSystem {
  public:
   explicit EigenSystem(const NormalSystem& system);

@@ -9,11 +9,14 @@
 
 namespace mercer {
 namespace {
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 }  // namespace
 
 template <class Real>
-RowOperator<Real>::RowOperator(const FourierMap& map, RowSource& rows, bool intercept, Index memory_bytes, Progress* progress)
+RowOperator<Real>::RowOperator(const FourierMap& map, RowSource& rows, bool intercept, Index memory_bytes,
+                               Progress* progress)
     : map_(map), rows_(rows), progress_(progress) {
   const Index m = map.columns();
   const Index p = rows.target_count();
@@ -49,7 +52,8 @@ RowOperator<Real>::RowOperator(const FourierMap& map, RowSource& rows, bool inte
       for (Index a = 0; a < p; ++a) s.cross(c, a) += static_cast<double>(products(c, a + 1));
     }
     if (keep_) {
-      kept_.push_back({Matrix<Real>(MatrixView<const Real>(phi)), {blocks.weights().begin(), blocks.weights().end()},
+      kept_.push_back({Matrix<Real>(MatrixView<const Real>(phi)),
+                       {blocks.weights().begin(), blocks.weights().end()},
                        blocks.first_row()});
     }
     report(progress, "reading features", static_cast<double>(blocks.first_row()) / static_cast<double>(rows.row_count()));
@@ -57,7 +61,8 @@ RowOperator<Real>::RowOperator(const FourierMap& map, RowSource& rows, bool inte
   if (!(s.weight > 0)) fail_argument("there are no rows with positive weight to learn from");
   const auto finite = [](double v) { return std::isfinite(v); };
   if (!std::ranges::all_of(s.mean_feature, finite) || !std::ranges::all_of(s.cross.values(), finite)) {
-    fail_argument("the sums of features or targets overflow: scale the data (standardize) or lower the degree of the kernel");
+    fail_argument(
+        "the sums of features or targets overflow: scale the data (standardize) or lower the degree of the kernel");
   }
   for (double& v : s.mean_feature) v = intercept ? v / s.weight : 0;
   for (double& v : s.mean_target) v = intercept ? v / s.weight : 0;
@@ -161,7 +166,8 @@ Matrix<double> RowOperator<Real>::gram_times(ConstMatrix w) {
     gemm<Real>(false, false, Real(1), phi, narrow, Real(0), f);
     for (Index i = 0; i < f.rows; ++i) {
       const double weight = weights.empty() ? 1.0 : weights[at(i)];
-      for (Index k = 0; k < f.cols; ++k) f(i, k) = static_cast<Real>(weight * (static_cast<double>(f(i, k)) - offset[at(k)]));
+      for (Index k = 0; k < f.cols; ++k)
+        f(i, k) = static_cast<Real>(weight * (static_cast<double>(f(i, k)) - offset[at(k)]));
     }
   });
 }
@@ -174,8 +180,8 @@ void RowOperator<Real>::random_rhs(std::string_view what, MutMatrix out) {
     for (Index i = 0; i < phi.rows; ++i) {
       const double root = weights.empty() ? 1.0 : std::sqrt(weights[at(i)]);
       for (Index k = 0; k < f.cols; ++k) {
-        f(i, k) = static_cast<Real>(
-            root * stream.normal(static_cast<std::uint64_t>(first_row + i), static_cast<std::uint64_t>(k)));
+        f(i, k) = static_cast<Real>(root *
+                                    stream.normal(static_cast<std::uint64_t>(first_row + i), static_cast<std::uint64_t>(k)));
       }
     }
   });

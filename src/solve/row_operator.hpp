@@ -9,9 +9,9 @@
 
 namespace mercer {
 
-/// The normal operator of ridge as passes over the rows, never as a matrix (paper 1, appendix D). Several systems are handled
-/// at once, as the columns of `size() × k` matrices. Constant couplings: a system is one channel (size m); otherwise it is a
-/// whole θ (size parameters).
+/// The normal operator of ridge as passes over the rows, never as a matrix (paper 1, appendix D). Several systems are
+/// handled at once, as the columns of `size() × k` matrices. Constant couplings: a system is one channel (size m); otherwise
+/// it is a whole θ (size parameters).
 template <class Real>
 class RowOperator {
  public:

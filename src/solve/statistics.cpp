@@ -58,7 +58,8 @@ RidgeStatistics accumulate_in(const FourierMap& map, RowSource& rows, Progress* 
 }  // namespace
 
 RidgeStatistics accumulate(const FourierMap& map, RowSource& rows, Precision precision, Progress* progress) {
-  return precision == Precision::single_ ? accumulate_in<float>(map, rows, progress) : accumulate_in<double>(map, rows, progress);
+  return precision == Precision::single_ ? accumulate_in<float>(map, rows, progress)
+                                         : accumulate_in<double>(map, rows, progress);
 }
 
 void merge(RidgeStatistics& into, const RidgeStatistics& other) {
@@ -89,7 +90,9 @@ NormalSystem normal_system(const RidgeStatistics& s, const Coupling& coupling, b
   n.weight = s.weight();
   for (Index i = 0; i < s.moments.rows(); ++i) {
     if (!std::isfinite(s.moments(i, i))) {
-      fail_argument("the sums of squared features or targets overflow: scale the data (standardize) or lower the degree of the kernel");
+      fail_argument(
+          "the sums of squared features or targets overflow: scale the data (standardize) or lower the degree of the "
+          "kernel");
     }
   }
   if (!(n.weight > 0)) fail_argument("the weights of all rows are 0: there is nothing to learn from");
@@ -107,7 +110,8 @@ NormalSystem normal_system(const RidgeStatistics& s, const Coupling& coupling, b
   n.cross = Matrix<double>(m, p);
   for (Index a = 0; a < p; ++a) {
     const double mean = n.weight * n.mean_target[static_cast<std::size_t>(a)];
-    for (Index c = 0; c < m; ++c) n.cross(c, a) = s.moments(m + 1 + a, c) - mean * n.mean_feature[static_cast<std::size_t>(c)];
+    for (Index c = 0; c < m; ++c)
+      n.cross(c, a) = s.moments(m + 1 + a, c) - mean * n.mean_feature[static_cast<std::size_t>(c)];
     n.target_square.push_back(s.moments(m + 1 + a, m + 1 + a) - mean * n.mean_target[static_cast<std::size_t>(a)]);
   }
   return n;

@@ -12,8 +12,8 @@ namespace mercer {
 
 enum class Precision { single_, double_ };
 
-/// Everything ridge needs to know of the rows: Σ w f fᵀ over augmented rows f = [φ(x), 1, y] (THEORY 3: one scalar Gram serves
-/// every output operator). Additive: shards accumulate apart and merge in any order.
+/// Everything ridge needs to know of the rows: Σ w f fᵀ over augmented rows f = [φ(x), 1, y] (THEORY 3: one scalar Gram
+/// serves every output operator). Additive: shards accumulate apart and merge in any order.
 struct RidgeStatistics {
   Index columns = 0;                  ///< m, scalar feature columns
   Index outputs = 0;                  ///< p
@@ -34,8 +34,8 @@ void merge(RidgeStatistics& into, const RidgeStatistics& other);
 /// their weighted means; without intercept the means are 0).
 struct NormalSystem {
   const Coupling* coupling = nullptr;
-  Matrix<double> gram;             ///< m × m, lower: Σ w φ~φ~ᵀ
-  Matrix<double> cross;            ///< m × p: Σ w φ~y~ᵀ
+  Matrix<double> gram;                ///< m × m, lower: Σ w φ~φ~ᵀ
+  Matrix<double> cross;               ///< m × p: Σ w φ~y~ᵀ
   std::vector<double> target_square;  ///< p: Σ w y~²
   std::vector<double> mean_feature;   ///< m
   std::vector<double> mean_target;    ///< p

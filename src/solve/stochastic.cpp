@@ -13,10 +13,12 @@
 namespace mercer {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 
-/// The state of the descent: system 0 is the fit, the others are draws of the posterior (targets ε/√w, ridge centred at a draw
-/// of the prior, an intercept of their own so that the features count as centred), all stepping along the same rows.
+/// The state of the descent: system 0 is the fit, the others are draws of the posterior (targets ε/√w, ridge centred at a
+/// draw of the prior, an intercept of their own so that the features count as centred), all stepping along the same rows.
 template <class Real>
 class Descent {
  public:
@@ -143,7 +145,7 @@ struct Scale {
   double weight = 0;
   Index rows = 0;
   double largest = 0;  ///< L: largest eigenvalue of (1/n) Σ w Φ Φᵀ, by power iteration on the first block
-  double row = 0;      ///< R²: bound on the squared norm of a row's feature operator, times its weight relative to the mean one
+  double row = 0;  ///< R²: bound on the squared norm of a row's feature operator, times its weight relative to the mean one
 };
 
 /// max_i w_i ‖Φ_i‖² over weighted rows √w φ, with ‖Φ_i‖² = ‖K~(x_i, x_i)‖ bounded by its largest row sum (Gershgorin).
@@ -310,10 +312,7 @@ RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const StochasticO
   solution.posterior.kind = Posterior::Kind::samples;
   solution.posterior.factor = Matrix<double>(posterior_samples * p, map.columns());
   for (Index s = 0; s < posterior_samples; ++s) {
-    const Matrix<double> w = descent.mean_weights(s + 1);
-    for (Index c = 0; c < w.rows(); ++c) {
-      for (Index a = 0; a < p; ++a) solution.posterior.factor(s * p + a, c) = w(c, a);
-    }
+    solution.posterior.set_draw(s, descent.mean_weights(s + 1));
   }
   return solution;
 }

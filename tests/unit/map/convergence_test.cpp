@@ -11,8 +11,8 @@ namespace {
 
 using namespace samples;
 
-// Scalar Monte Carlo: E(K~ - k)² = ½(1 + k(2δ) - 2k(δ)²)/D. The mean over 400 seeds of the ratio to that is nearly a mean of 400
-// χ²₁: standard deviation √(2/400) = 0.071, so 7 of them, 0.5, is left with probability below 1e-11.
+// Scalar Monte Carlo: E(K~ - k)² = ½(1 + k(2δ) - 2k(δ)²)/D. The mean over 400 seeds of the ratio to that is nearly a mean of
+// 400 χ²₁: standard deviation √(2/400) = 0.071, so 7 of them, 0.5, is left with probability below 1e-11.
 TEST(Convergence, ScalarErrorHasTheExactVariance) {
   const Matrix<double> x(2, 2, {0.3, -0.2, 0.9, 0.5});
   const OperatorKernel kernel = kernel_of("gaussian(1)", 2, 1);
@@ -40,13 +40,15 @@ double mean_square(const Sample& s, Index frequencies, Sampling sampling, std::u
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     const FourierMap map(kernel, s.inputs, s.outputs, {frequencies, sampling, seed});
     const Dense rows = operator_rows(map, x);
-    sum += (rows * rows.transpose() - dense(exact)).squaredNorm() / static_cast<double>(exact.size() * static_cast<Index>(seeds));
+    sum += (rows * rows.transpose() - dense(exact)).squaredNorm() /
+           static_cast<double>(exact.size() * static_cast<Index>(seeds));
   }
   return sum;
 }
 
-// Each mean square over 100 seeds has a relative standard deviation of at most about √(3/100) (the entries of one seed may all
-// move together), so the logarithm of the ratio has one of 0.25 and lies within 1.5 of log 64 but for a probability below 1e-8.
+// Each mean square over 100 seeds has a relative standard deviation of at most about √(3/100) (the entries of one seed may
+// all move together), so the logarithm of the ratio has one of 0.25 and lies within 1.5 of log 64 but for a probability
+// below 1e-8.
 TEST(Convergence, ErrorFallsLikeTheRootOfD) {
   for (const Sample& s : kernel_samples()) {
     const double coarse = mean_square(s, 32, Sampling::monte_carlo, 100);
@@ -55,8 +57,8 @@ TEST(Convergence, ErrorFallsLikeTheRootOfD) {
   }
 }
 
-// Orthogonal and quasi-random frequencies keep the expectation: the error still vanishes, and is no worse than Monte Carlo's but
-// for the spread above.
+// Orthogonal and quasi-random frequencies keep the expectation: the error still vanishes, and is no worse than Monte Carlo's
+// but for the spread above.
 TEST(Convergence, OtherSamplingsAreNoWorse) {
   for (const Sample& s : kernel_samples()) {
     const double plain = mean_square(s, 512, Sampling::monte_carlo, 60);

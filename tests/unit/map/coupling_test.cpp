@@ -94,7 +94,8 @@ TEST(Coupling, NormalMatrixIsThatOfTheUnfoldedRows) {
   const Dense expected = dense(rows).transpose() * dense(rows);
   const Matrix<double> m = c.normal_matrix(gram);
   for (Index i = 0; i < m.rows(); ++i) {
-    for (Index j = 0; j <= i; ++j) EXPECT_NEAR(m(i, j), expected(i, j), 1e-11 * (1 + std::abs(expected(i, j)))) << i << ' ' << j;
+    for (Index j = 0; j <= i; ++j)
+      EXPECT_NEAR(m(i, j), expected(i, j), 1e-11 * (1 + std::abs(expected(i, j)))) << i << ' ' << j;
   }
 }
 
@@ -149,7 +150,8 @@ TEST(FieldFactor, SquaresToTheSpectralOperator) {
         const Vector w = ::Eigen::Map<const Vector>(omega.data(), d);
         const Dense outer = w * w.transpose();
         const Dense expected = share * outer + (1 - share) * (w.squaredNorm() * Dense::Identity(d, d) - outer);
-        EXPECT_LE((b * b.transpose() - expected).norm(), 4e-15 * (w.squaredNorm() * static_cast<double>(d))) << d << ' ' << share;
+        EXPECT_LE((b * b.transpose() - expected).norm(), 4e-15 * (w.squaredNorm() * static_cast<double>(d)))
+            << d << ' ' << share;
       }
     }
   }

@@ -54,15 +54,20 @@ std::function<Dense(const Vector&)> field(double share) {
     return share * outer + (1 - share) * (w.squaredNorm() * Dense::Identity(w.size(), w.size()) - outer);
   };
 }
-double linear(const Vector& x, const Vector& z) { return x.dot(z); }
-double cubic(const Vector& x, const Vector& z) { return std::pow(x.dot(z) + 0.5, 3); }
+double linear(const Vector& x, const Vector& z) {
+  return x.dot(z);
+}
+double cubic(const Vector& x, const Vector& z) {
+  return std::pow(x.dot(z) + 0.5, 3);
+}
 
 void expect_gram(const std::string& text, Index d, Index p, Index frequencies, const std::vector<Part>& parts) {
   const FourierMap map = map_of(text, d, p, frequencies);
   const Matrix<double> x = normals(7, d, "x");
   const Dense rows = operator_rows(map, x);
   const Dense expected = approximate_gram(parts, dense(map.frequencies()), dense(x), p);
-  EXPECT_LE((rows * rows.transpose() - expected).cwiseAbs().maxCoeff(), 1e-12 * (1 + expected.cwiseAbs().maxCoeff())) << text;
+  EXPECT_LE((rows * rows.transpose() - expected).cwiseAbs().maxCoeff(), 1e-12 * (1 + expected.cwiseAbs().maxCoeff()))
+      << text;
   // The scalar columns with their factors are the same kernel: K~ = Σ_c φ_c(x)φ_c(z) B_cB_cᵀ.
   EXPECT_EQ(map.columns(), map.coupling().columns());
 }
@@ -93,8 +98,9 @@ TEST(FourierMap, SumsOfTermsKeepTheirFrequenciesApart) {
               {{1, 10, field(1)}, {1, 10, constant(a)}});
   // 18 left after one each, shared 13.5 to 4.5: the first of equal remainders gets the odd one.
   expect_gram("3*curl_free(gaussian(0.8)) + divergence_free(gaussian(2))", 3, 3, 20, {{3, 15, field(1)}, {1, 5, field(0)}});
-  expect_gram("helmholtz(gaussian(0.8), 0.5) + linear() + gaussian(2)", 2, 2, 20,
-              {{1, 10, field(0.5)}, {1, 0, constant(Dense::Identity(2, 2)), linear}, {1, 10, constant(Dense::Identity(2, 2))}});
+  expect_gram(
+      "helmholtz(gaussian(0.8), 0.5) + linear() + gaussian(2)", 2, 2, 20,
+      {{1, 10, field(0.5)}, {1, 0, constant(Dense::Identity(2, 2)), linear}, {1, 10, constant(Dense::Identity(2, 2))}});
 }
 
 TEST(FourierMap, ExplicitFeaturesAreExact) {
@@ -140,7 +146,8 @@ TEST(FourierMap, SinglePrecisionFeaturesAreTheSameNumbers) {
     for (const double w : map.frequencies().values()) phase = std::max(phase, std::abs(w));
     const double tolerance = 4 * static_cast<double>(s.inputs) * phase * 4 * std::pow(2.0, -23);
     for (Index i = 0; i < both.size(); ++i) {
-      EXPECT_NEAR(static_cast<double>(single.data()[i]), both.data()[i], tolerance * (1 + std::abs(both.data()[i]))) << s.name;
+      EXPECT_NEAR(static_cast<double>(single.data()[i]), both.data()[i], tolerance * (1 + std::abs(both.data()[i])))
+          << s.name;
     }
   }
 }
@@ -167,7 +174,8 @@ TEST(FourierMap, FingerprintIsFixed) {
   EXPECT_NE(map_of("gaussian(0.5)", 2, 1, 10, Sampling::monte_carlo, 7).fingerprint(),
             map_of("gaussian(0.5)", 2, 1, 10, Sampling::monte_carlo, 8).fingerprint());
   EXPECT_EQ(map_of("gaussian(0.5)", 2, 1, 10, Sampling::monte_carlo, 7).fingerprint(), 2583837362347722206U);
-  EXPECT_EQ(map_of("curl_free(matern(0.5, nu=2.5)) + gaussian(2)", 2, 2, 10, Sampling::automatic, 7).fingerprint(), 8424414665042130101U);
+  EXPECT_EQ(map_of("curl_free(matern(0.5, nu=2.5)) + gaussian(2)", 2, 2, 10, Sampling::automatic, 7).fingerprint(),
+            8424414665042130101U);
   EXPECT_EQ(map_of("cauchy(0.5)", 3, 1, 10, Sampling::quasi, 7).fingerprint(), 5581143850296122829U);
 }
 

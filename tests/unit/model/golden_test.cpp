@@ -1,5 +1,5 @@
-// Model files of format 1 stay readable, and say what they said when they were written. MERCER_WRITE_GOLDEN=1 in the environment
-// writes them anew: only for a new format, beside the old ones.
+// Model files of format 1 stay readable, and say what they said when they were written. MERCER_WRITE_GOLDEN=1 in the
+// environment writes them anew: only for a new format, beside the old ones.
 #include <gtest/gtest.h>
 #include <mercer/model.hpp>
 
@@ -16,7 +16,9 @@ namespace {
 
 using namespace samples;
 
-std::string golden(const std::string& name) { return std::string(MERCER_TEST_DIR) + "/golden/v1-" + name; }
+std::string golden(const std::string& name) {
+  return std::string(MERCER_TEST_DIR) + "/golden/v1-" + name;
+}
 
 Model make(const std::string& name) {
   FitOptions options;
@@ -78,7 +80,8 @@ TEST_P(Golden, LoadsAndPredictsTheSame) {
     ASSERT_EQ(static_cast<Index>(values.size()), 2 + a.mean.cols() + a.deviation.cols());
     std::size_t next = 2;
     for (const ConstMatrix part : {ConstMatrix(a.mean), ConstMatrix(a.deviation)}) {
-      for (Index j = 0; j < part.cols; ++j, ++next) EXPECT_NEAR(part(0, j), values[next], 1e-12 * (1 + std::abs(values[next])));
+      for (Index j = 0; j < part.cols; ++j, ++next)
+        EXPECT_NEAR(part(0, j), values[next], 1e-12 * (1 + std::abs(values[next])));
     }
   }
   EXPECT_EQ(rows, 8);

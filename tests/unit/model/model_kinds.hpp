@@ -45,6 +45,12 @@ inline void write_bytes(const std::string& path, const std::vector<char>& bytes)
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
+inline void put_byte(const std::string& path, std::size_t at, char value) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(value);
+}
+
 struct Answer {
   Matrix<double> mean;
   Matrix<double> deviation;  ///< empty when the model has none

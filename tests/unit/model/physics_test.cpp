@@ -26,13 +26,15 @@ Data field_data(Index n, Index d) {
       const double v = s.x(i, (k + 1) % d);
       s.y(i, k) = 1000 + 50 * (std::sin(u + 0.5 * v) + 0.3 * u * v + 0.05 * s.y(i, k));
     }
-    for (Index k = 0; k < d; ++k) s.x(i, k) = offset[static_cast<std::size_t>(k)] + range[static_cast<std::size_t>(k)] * s.x(i, k);
+    for (Index k = 0; k < d; ++k)
+      s.x(i, k) = offset[static_cast<std::size_t>(k)] + range[static_cast<std::size_t>(k)] * s.x(i, k);
   }
   return s;
 }
 
-/// J_ab = ∂f_a/∂x_b by central differences of order 8. With h = 0.03 scaled units and frequencies below about 5, truncation is
-/// (ωh)⁸/630 < 1e-9 of ω|f|, and rounding 1e-13/h < 1e-10 (the offset 500 costs three digits): together below 1e-7 of ‖J‖.
+/// J_ab = ∂f_a/∂x_b by central differences of order 8. With h = 0.03 scaled units and frequencies below about 5, truncation
+/// is (ωh)⁸/630 < 1e-9 of ω|f|, and rounding 1e-13/h < 1e-10 (the offset 500 costs three digits): together below 1e-7 of
+/// ‖J‖.
 Dense jacobian(const Model& model, const Vector& x) {
   const std::array<double, 4> coefficient = {4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280};
   const Index d = x.size();
@@ -79,7 +81,8 @@ Physics physics(const Model& model, const Data& s) {
 }
 
 class Field : public testing::TestWithParam<std::tuple<Index, const char*>> {};
-INSTANTIATE_TEST_SUITE_P(DimensionsAndMaps, Field, testing::Combine(testing::Values(2, 3), testing::Values("fourier:60", "exact")),
+INSTANTIATE_TEST_SUITE_P(DimensionsAndMaps, Field,
+                         testing::Combine(testing::Values(2, 3), testing::Values("fourier:60", "exact")),
                          [](const auto& sample) {
                            return std::to_string(std::get<0>(sample.param)) + "d_" +
                                   (std::string(std::get<1>(sample.param)) == "exact" ? "exact" : "fourier");
@@ -88,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(DimensionsAndMaps, Field, testing::Combine(testing::Val
 TEST_P(Field, CurlFreeModelsHaveNoCurl) {
   const auto [d, map] = GetParam();
   const Data s = field_data(120, d);
-  for (const char* kernel : {"curl_free(gaussian(1.5))", "curl_free(rational_quadratic(1.5, alpha=3))", "curl_free(gaussian(median))"}) {
+  for (const char* kernel :
+       {"curl_free(gaussian(1.5))", "curl_free(rational_quadratic(1.5, alpha=3))", "curl_free(gaussian(median))"}) {
     const Physics p = physics(fit_field(s, kernel, map), s);
     EXPECT_LT(p.curl, 1e-7) << kernel;
     EXPECT_GT(p.divergence, 1e-3) << kernel << ": the test must be able to see a divergence";
@@ -98,7 +102,8 @@ TEST_P(Field, CurlFreeModelsHaveNoCurl) {
 TEST_P(Field, DivergenceFreeModelsHaveNoDivergence) {
   const auto [d, map] = GetParam();
   const Data s = field_data(120, d);
-  for (const char* kernel : {"divergence_free(gaussian(1.5))", "divergence_free(rational_quadratic(1.5, alpha=3))", "divergence_free(gaussian(median))"}) {
+  for (const char* kernel : {"divergence_free(gaussian(1.5))", "divergence_free(rational_quadratic(1.5, alpha=3))",
+                             "divergence_free(gaussian(median))"}) {
     const Physics p = physics(fit_field(s, kernel, map), s);
     EXPECT_LT(p.divergence, 1e-7) << kernel;
     EXPECT_GT(p.curl, 1e-3) << kernel;

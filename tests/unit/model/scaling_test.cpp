@@ -45,16 +45,19 @@ TEST(Scaling, MomentsAreWeightedMeansAndVariances) {
   const RowSummary summary = summarize(rows, nullptr);
   EXPECT_EQ(summary.rows, 5000);
   EXPECT_DOUBLE_EQ(summary.weight, s.total());
-  const auto expect = [&](const Matrix<double>& values, const std::vector<double>& mean, const std::vector<double>& variance) {
+  const auto expect = [&](const Matrix<double>& values, const std::vector<double>& mean,
+                          const std::vector<double>& variance) {
     for (Index j = 0; j < values.cols(); ++j) {
       long double sum = 0;
-      for (Index i = 0; i < 5000; ++i) sum += static_cast<long double>(s.weights[static_cast<std::size_t>(i)]) * values(i, j);
+      for (Index i = 0; i < 5000; ++i)
+        sum += static_cast<long double>(s.weights[static_cast<std::size_t>(i)]) * values(i, j);
       const long double average = sum / s.total();
       long double square = 0;
       for (Index i = 0; i < 5000; ++i) {
         square += s.weights[static_cast<std::size_t>(i)] * (values(i, j) - average) * (values(i, j) - average);
       }
-      EXPECT_NEAR(mean[static_cast<std::size_t>(j)], static_cast<double>(average), 1e-14 * (1 + std::abs(static_cast<double>(average))));
+      EXPECT_NEAR(mean[static_cast<std::size_t>(j)], static_cast<double>(average),
+                  1e-14 * (1 + std::abs(static_cast<double>(average))));
       EXPECT_NEAR(variance[static_cast<std::size_t>(j)] / static_cast<double>(square / s.total()), 1, 1e-6);
     }
   };
@@ -256,8 +259,8 @@ TEST(Prepare, CovarianceSurvivesAnOffset) {
 }
 
 TEST(Prepare, RefusesMapsThatMeanNothing) {
-  for (const char* text : {"fourrier:10", "fourier:0", "fourier:1.5", "fourier:10,sobol", "fourier:10,mc,mc", "fourier:99999999", "",
-                           "fourier:", "exact:3", "fourier:nan"}) {
+  for (const char* text : {"fourrier:10", "fourier:0", "fourier:1.5", "fourier:10,sobol", "fourier:10,mc,mc",
+                           "fourier:99999999", "", "fourier:", "exact:3", "fourier:nan"}) {
     Recipe recipe;
     EXPECT_THROW(parse_map(text, recipe), Error) << text;
   }

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "io/tensor_file.hpp"
 #include "model/fit.hpp"
 #include "unit/model/model_kinds.hpp"
+#include "unit/solve/dense_ridge.hpp"
 
 namespace mercer {
 namespace {
@@ -79,22 +81,26 @@ TEST(StatisticsFile, ShardsMergeToTheFittedModel) {
   EXPECT_LT((dense(a.mean) - dense(b.mean)).norm(), 1e-9 * dense(b.mean).norm());
 }
 
-// Generalised cross-validation replaces each leverage by their mean: its choice predicts about as well as leave-one-out's.
+// Generalised cross-validation: the least n·RSS/(n - df)².
 TEST(StatisticsFile, ChoosesAPenaltyWithoutRows) {
-  const Data s = data(300, 2, 2, 0.3);
+  Data s = data(300, 2, 2, 0.3);
+  for (double& v : s.x.values()) v = std::erf(v / std::sqrt(2.0));
   FitOptions options;
   options.map = "fourier:40";
+  options.standardize = false;
   ArrayRows rows = s.rows();
   const Recipe recipe = prepare(rows, options);
   const Model model = solve_statistics(recipe, accumulate_recipe(rows, recipe, nullptr), options);
-  const Model reference = fit(rows, options);
-  EXPECT_GT(model.summary().penalty, 0);
-  EXPECT_LT(std::abs(std::log10(model.summary().penalty / reference.summary().penalty)), 1.0);
+  const FourierMap map(recipe.kernel, 2, 2, recipe.fourier);
   double best = std::numeric_limits<double>::infinity();
   double chosen = 0;
   for (const auto& [penalty, score] : model.summary().penalty_path) {
     best = std::min(best, score);
     if (penalty == model.summary().penalty) chosen = score;
+    if (penalty < 1e-6) continue;
+    const auto naive = oracle::dense_ridge(operator_rows(map, s.x), dense(s.y), s.all_weights(), penalty * 300, true);
+    const double expected = 300 * (naive.rss[0] + naive.rss[1]) / std::pow(300 - naive.degrees_of_freedom, 2);
+    EXPECT_NEAR(score, expected, 1e-7 * expected) << penalty;
   }
   EXPECT_EQ(chosen, best);
 }
@@ -139,17 +145,29 @@ TEST(StatisticsFile, EveryFlippedByteIsRefused) {
   save_statistics(file.path(), recipe, accumulate_recipe(rows, recipe, nullptr));
   const std::vector<char> good = bytes_of(file.path());
   for (std::size_t i = 0; i < good.size(); ++i) {
-    std::vector<char> bad = good;
-    bad[i] = static_cast<char>(bad[i] ^ 0x01);
-    write_bytes(file.path(), bad);
+    put_byte(file.path(), i, static_cast<char>(good[i] ^ 0x01));
     EXPECT_THROW(load_statistics(file.path()), Error) << i;
+    put_byte(file.path(), i, good[i]);
   }
-  write_bytes(file.path(), good);
+  EXPECT_NO_THROW(load_statistics(file.path()));
   EXPECT_THROW(Model::load(file.path()), Error) << "statistics are not a model";
-  TensorFile hostile = TensorFile::load(file.path());
-  hostile.add("moments", std::vector<double>(6, 1.0));
-  hostile.save(file.path());
-  EXPECT_THROW(load_statistics(file.path()), Error);
+  const TensorFile honest = TensorFile::load(file.path());
+  for (const std::size_t size : {6U, 20U, 21U}) {  // triangles of side 3 and 6 (the true one), and none
+    TensorFile hostile;
+    hostile.metadata = honest.metadata;
+    for (const char* name :
+         {"scaling.input_shift", "scaling.input_scale", "scaling.target_shift", "scaling.target_scale", "target_mean"}) {
+      hostile.add(name, honest.vector(name));
+    }
+    hostile.add("moments", std::vector<double>(size, 1.0));
+    hostile.add_bytes("blocks", honest.bytes("blocks"));
+    hostile.save(file.path());
+    if (size == 21U) {
+      EXPECT_NO_THROW(load_statistics(file.path()));
+    } else {
+      EXPECT_THROW(load_statistics(file.path()), Error) << size;
+    }
+  }
 }
 
 }  // namespace

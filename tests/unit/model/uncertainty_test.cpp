@@ -41,9 +41,9 @@ FitOptions options_for(const std::string& kernel, const std::string& map, double
   return options;
 }
 
-// ±2σ holds 95.45 % of observations. Over 1500 new rows the share has a binomial spread of 0.0054; the estimate of σ from 400 rows
-// errs by √(2/350)/2 = 3.8 %, which moves the share by 0.216·0.038 = 0.008; together 0.0098. Below 0.895 is six of these (1e-9);
-// above 0.995, where the binomial part has shrunk to 0.002, five of 0.008 (1e-6).
+// ±2σ holds 95.45 % of observations. Over 1500 new rows the share has a binomial spread of 0.0054; the estimate of σ from
+// 400 rows errs by √(2/350)/2 = 3.8 %, which moves the share by 0.216·0.038 = 0.008; together 0.0098. Below 0.895 is six of
+// these (1e-9); above 0.995, where the binomial part has shrunk to 0.002, five of 0.008 (1e-6).
 TEST(Uncertainty, CoversNewObservations) {
   const Matrix<double> x = normals(1900, 2, "places");
   const double noise = 0.3;
@@ -67,9 +67,9 @@ TEST(Uncertainty, CoversNewObservations) {
   }
 }
 
-// The function itself: one new place in each of 300 worlds, so that the events are independent. The deviation is estimated from 60
-// rows, so the share is that of a t law with some 30 degrees of freedom, 0.945; spread √(0.05/300) = 0.013. [0.86, 0.995] leaves
-// six below, and above P(Binomial(300, 0.055) ≤ 1) < 1e-6.
+// The function itself: one new place in each of 300 worlds, so that the events are independent. The deviation is estimated
+// from 60 rows, so the share is that of a t law with some 30 degrees of freedom, 0.945; spread √(0.05/300) = 0.013. [0.86,
+// 0.995] leaves six below, and above P(Binomial(300, 0.055) ≤ 1) < 1e-6.
 TEST(Uncertainty, CoversTheFunction) {
   const double noise = 0.3;
   int covered = 0;

@@ -31,7 +31,8 @@ inline Data data(Index n, Index inputs, Index outputs, double noise = 0.1, std::
   for (Index i = 0; i < n; ++i) {
     for (Index a = 0; a < outputs; ++a) {
       double f = 0.5 * static_cast<double>(a + 1);
-      for (Index k = 0; k < inputs; ++k) f += std::sin(s.x(i, k) * static_cast<double>(1 + (a + k) % 3) + static_cast<double>(a));
+      for (Index k = 0; k < inputs; ++k)
+        f += std::sin(s.x(i, k) * static_cast<double>(1 + (a + k) % 3) + static_cast<double>(a));
       s.y(i, a) = noise * s.y(i, a) + f;
     }
   }

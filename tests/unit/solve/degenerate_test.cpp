@@ -71,7 +71,8 @@ TEST(Degenerate, ConstantInputsGiveTheMean) {
            {solve_cholesky(system, penalty, Uncertainty::full), EigenSystem(system).solve(penalty, Uncertainty::full)}) {
         expect_usable(map, s, solution, c.name);
         const Dense f = predictions(map, solution, s.x.view().row_range(0, 1));
-        for (Index a = 0; a < c.outputs; ++a) EXPECT_NEAR(f(0, a), dense(s.y).col(a).mean(), 1e-8) << c.name << ' ' << penalty;
+        for (Index a = 0; a < c.outputs; ++a)
+          EXPECT_NEAR(f(0, a), dense(s.y).col(a).mean(), 1e-8) << c.name << ' ' << penalty;
       }
     }
   }
@@ -81,11 +82,14 @@ TEST(Degenerate, NoPenaltyIsLeastSquaresWhereTheDataSuffice) {
   const Data s = data(200, 2, 3);
   for (const char* kernel : {"gaussian(1)", "decomposable(gaussian(1), [[2,0.5,0],[0.5,1,0],[0,0,1e-9]])"}) {
     const FourierMap map = map_of(kernel, 2, 3, 4);
-    const Dense expected = oracle::dense_ridge(operator_rows(map_of("gaussian(1)", 2, 3, 4), s.x), dense(s.y), s.all_weights(), 0, true)
-                               .predict(operator_rows(map_of("gaussian(1)", 2, 3, 4), s.x));
+    const Dense expected =
+        oracle::dense_ridge(operator_rows(map_of("gaussian(1)", 2, 3, 4), s.x), dense(s.y), s.all_weights(), 0, true)
+            .predict(operator_rows(map_of("gaussian(1)", 2, 3, 4), s.x));
     const NormalSystem system = system_of(map, s);
-    EXPECT_LT((predictions(map, solve_cholesky(system, 0, Uncertainty::none), s.x) - expected).norm(), 1e-7 * expected.norm());
-    EXPECT_LT((predictions(map, EigenSystem(system).solve(0, Uncertainty::none), s.x) - expected).norm(), 1e-7 * expected.norm())
+    EXPECT_LT((predictions(map, solve_cholesky(system, 0, Uncertainty::none), s.x) - expected).norm(),
+              1e-7 * expected.norm());
+    EXPECT_LT((predictions(map, EigenSystem(system).solve(0, Uncertainty::none), s.x) - expected).norm(),
+              1e-7 * expected.norm())
         << "a gain of 1e-9 is not a direction without data";
   }
 }
@@ -115,8 +119,8 @@ TEST(Degenerate, OverflowIsAnErrorThatSaysSo) {
 }
 
 TEST(Degenerate, ExactWithDuplicatedRowsOrWithoutPenalty) {
-  for (const char* kernel : {"gaussian(1)", "decomposable(gaussian(1), [[1,2],[2,4]])", "decomposable(gaussian(1), [[0,0],[0,0]])",
-                             "divergence_free(gaussian(1))"}) {
+  for (const char* kernel : {"gaussian(1)", "decomposable(gaussian(1), [[1,2],[2,4]])",
+                             "decomposable(gaussian(1), [[0,0],[0,0]])", "divergence_free(gaussian(1))"}) {
     Data once = data(12, 2, 2, 0.0);
     once.weights.assign(12, 2.0);
     const Data s = repeated(once);

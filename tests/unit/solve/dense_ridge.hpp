@@ -9,13 +9,13 @@ namespace mercer::oracle {
 using samples::Dense;
 using samples::Vector;
 
-/// Problem (P) with the square loss, as it is written: minimise ½ Σ_i w_i ‖Φ_iᵀθ + c - y_i‖² + (ridge/2)‖θ‖² over θ and, with an
-/// intercept, c, by one dense system in (θ, c). `rows` is Φᵀ of all rows, (n·p) × parameters.
+/// Problem (P) with the square loss, as it is written: minimise ½ Σ_i w_i ‖Φ_iᵀθ + c - y_i‖² + (ridge/2)‖θ‖² over θ and,
+/// with an intercept, c, by one dense system in (θ, c). `rows` is Φᵀ of all rows, (n·p) × parameters.
 struct DenseRidge {
   Index outputs = 0;
   bool intercept = true;
-  Dense inverse;   ///< of the Hessian in (θ, c)
-  Vector solution; ///< (θ, c)
+  Dense inverse;                  ///< of the Hessian in (θ, c)
+  Vector solution;                ///< (θ, c)
   double degrees_of_freedom = 0;  ///< tr(hat)/p
   std::vector<double> rss;        ///< p: Σ w r²
 
@@ -41,7 +41,8 @@ struct DenseRidge {
   }
 };
 
-inline DenseRidge dense_ridge(const Dense& rows, const Dense& y, const std::vector<double>& weights, double ridge, bool intercept) {
+inline DenseRidge dense_ridge(const Dense& rows, const Dense& y, const std::vector<double>& weights, double ridge,
+                              bool intercept) {
   DenseRidge r;
   r.outputs = y.cols();
   r.intercept = intercept;
@@ -60,11 +61,13 @@ inline DenseRidge dense_ridge(const Dense& rows, const Dense& y, const std::vect
   r.degrees_of_freedom = (z * r.inverse * z.transpose() * w.asDiagonal()).trace() / static_cast<double>(p);
   r.rss.assign(static_cast<std::size_t>(p), 0.0);
   const Vector f = z * r.solution;
-  for (Index i = 0; i < rows.rows(); ++i) r.rss[static_cast<std::size_t>(i % p)] += w(i) * (target(i) - f(i)) * (target(i) - f(i));
+  for (Index i = 0; i < rows.rows(); ++i)
+    r.rss[static_cast<std::size_t>(i % p)] += w(i) * (target(i) - f(i)) * (target(i) - f(i));
   return r;
 }
 
-/// Weighted mean of ‖y_i - f_{-i}(x_i)‖² where f_{-i} is fitted anew, at the same ridge, with min(1, w_i) units of row i left out.
+/// Weighted mean of ‖y_i - f_{-i}(x_i)‖² where f_{-i} is fitted anew, at the same ridge, with min(1, w_i) units of row i
+/// left out.
 inline double refitted_leave_one_out(const Dense& rows, const Dense& y, const std::vector<double>& weights, double ridge,
                                      bool intercept) {
   double sum = 0;

@@ -29,10 +29,13 @@ Predicted run(const ExactProblem& problem, const ExactSolution& solution, ConstM
   return {dense(mean), dense(variance)};
 }
 
-double relative(const Dense& a, const Dense& b) { return (a - b).norm() / b.norm(); }
+double relative(const Dense& a, const Dense& b) {
+  return (a - b).norm() / b.norm();
+}
 
 class Exact : public testing::TestWithParam<Sample> {};
-INSTANTIATE_TEST_SUITE_P(Kernels, Exact, testing::ValuesIn(kernel_samples()), [](const auto& sample) { return sample.param.name; });
+INSTANTIATE_TEST_SUITE_P(Kernels, Exact, testing::ValuesIn(kernel_samples()),
+                         [](const auto& sample) { return sample.param.name; });
 
 TEST_P(Exact, IsKrigingInFunctionSpace) {
   const Sample& c = GetParam();

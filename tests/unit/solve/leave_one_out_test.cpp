@@ -29,7 +29,8 @@ Paths paths(const FourierMap& map, const Data& s, bool intercept) {
 }
 
 class LeaveOneOut : public testing::TestWithParam<Sample> {};
-INSTANTIATE_TEST_SUITE_P(Kernels, LeaveOneOut, testing::ValuesIn(kernel_samples()), [](const auto& sample) { return sample.param.name; });
+INSTANTIATE_TEST_SUITE_P(Kernels, LeaveOneOut, testing::ValuesIn(kernel_samples()),
+                         [](const auto& sample) { return sample.param.name; });
 
 TEST_P(LeaveOneOut, EqualsRefittingWithoutEachRow) {
   const Sample& c = GetParam();
@@ -50,8 +51,10 @@ TEST_P(LeaveOneOut, EqualsRefittingWithoutEachRow) {
         for (std::size_t l = 0; l < penalties.size(); ++l) {
           const PenaltyScore& score = path->scores[l];
           EXPECT_EQ(score.penalty, penalties[l]);
-          const double expected = oracle::refitted_leave_one_out(rows, dense(s.y), s.all_weights(), penalties[l] * s.total(), intercept);
-          EXPECT_NEAR(score.mean_square, expected, 1e-8 * expected) << c.name << " kind " << kind << " penalty " << penalties[l];
+          const double expected =
+              oracle::refitted_leave_one_out(rows, dense(s.y), s.all_weights(), penalties[l] * s.total(), intercept);
+          EXPECT_NEAR(score.mean_square, expected, 1e-8 * expected)
+              << c.name << " kind " << kind << " penalty " << penalties[l];
           double sum = 0;
           for (const double v : score.per_output) sum += v;
           EXPECT_NEAR(sum, score.mean_square, 1e-12 * sum);
@@ -71,7 +74,8 @@ TEST_P(LeaveOneOut, WeightsAreRepetitions) {
   const Paths weighted = paths(map, s, true);
   const Paths plain = paths(map, repeated(s), true);
   for (std::size_t l = 0; l < penalties.size(); ++l) {
-    EXPECT_NEAR(weighted.eigen.scores[l].mean_square, plain.eigen.scores[l].mean_square, 1e-9 * plain.eigen.scores[l].mean_square);
+    EXPECT_NEAR(weighted.eigen.scores[l].mean_square, plain.eigen.scores[l].mean_square,
+                1e-9 * plain.eigen.scores[l].mean_square);
     EXPECT_NEAR(weighted.cholesky.scores[l].mean_square, plain.cholesky.scores[l].mean_square,
                 1e-9 * plain.cholesky.scores[l].mean_square);
   }
@@ -94,9 +98,10 @@ TEST_P(LeaveOneOut, ExactPathEqualsRefittingWithoutEachRow) {
     for (const PenaltyScore& score : path.scores) {
       if (score.penalty < 1e-5) continue;  // the oracle's own conditioning
       ++compared;
-      const double expected =
-          oracle::refitted_leave_one_out(problem.kernel, s.x, dense(s.y), s.all_weights(), score.penalty * s.total(), problem.intercept);
-      EXPECT_NEAR(score.mean_square, expected, 1e-7 * expected) << c.name << " kind " << kind << " penalty " << score.penalty;
+      const double expected = oracle::refitted_leave_one_out(problem.kernel, s.x, dense(s.y), s.all_weights(),
+                                                             score.penalty * s.total(), problem.intercept);
+      EXPECT_NEAR(score.mean_square, expected, 1e-7 * expected)
+          << c.name << " kind " << kind << " penalty " << score.penalty;
     }
     EXPECT_GE(compared, 5);
   }
@@ -123,7 +128,8 @@ TEST_P(LeaveOneOut, ExactWeightsAreRepetitions) {
 // A kernel of whatever size is offered penalties around its own scale, and the choice does not depend on the unit of A.
 TEST(PenaltyGrid, FollowsTheScaleOfTheKernel) {
   const Data s = data(60, 2, 2, 0.5);
-  for (const char* text : {"decomposable(gaussian(1), [[UNIT,0],[0,UNIT]])", "UNIT*gaussian(1)", "UNIT*curl_free(gaussian(1))"}) {
+  for (const char* text :
+       {"decomposable(gaussian(1), [[UNIT,0],[0,UNIT]])", "UNIT*gaussian(1)", "UNIT*curl_free(gaussian(1))"}) {
     std::vector<double> chosen;
     for (const char* unit : {"1", "1e6", "1e-6"}) {
       std::string kernel = text;

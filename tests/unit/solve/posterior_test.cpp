@@ -25,8 +25,8 @@ Dense variances(const FourierMap& map, const RidgeSolution& s, ConstMatrix x) {
   return dense(out);
 }
 
-/// Every ratio within the 1e-9 and 1 - 1e-9 quantiles of χ²₆₄/64; the test has fewer than 2000 of them, so it fails by chance with
-/// probability below 4e-6. The mean over all points, though correlated, must be nearer.
+/// Every ratio within the 1e-9 and 1 - 1e-9 quantiles of χ²₆₄/64; the test has fewer than 2000 of them, so it fails by
+/// chance with probability below 4e-6. The mean over all points, though correlated, must be nearer.
 void expect_draws(const Dense& drawn, const Dense& exact, double intercept_variance, const std::string& where) {
   const boost::math::chi_squared law(static_cast<double>(posterior_samples));
   const double low = quantile(law, 1e-9) / static_cast<double>(posterior_samples);
@@ -53,7 +53,8 @@ TEST(PosteriorDraws, HaveTheRightVariance) {
                               .variance(operator_rows(map, x));
       ArrayRows rows = s.rows();
       const NormalSystem system = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), intercept);
-      expect_draws(variances(map, solve_cholesky(system, penalty, Uncertainty::samples), x), exact, own, c.name + " cholesky");
+      expect_draws(variances(map, solve_cholesky(system, penalty, Uncertainty::samples), x), exact, own,
+                   c.name + " cholesky");
       IterativeOptions options;
       options.penalty = penalty;
       options.intercept = intercept;

@@ -54,10 +54,13 @@ std::vector<Solved> solve_all(const FourierMap& map, const Data& s, bool interce
   return all;
 }
 
-double relative(const Dense& a, const Dense& b) { return (a - b).norm() / b.norm(); }
+double relative(const Dense& a, const Dense& b) {
+  return (a - b).norm() / b.norm();
+}
 
 class Ridge : public testing::TestWithParam<Sample> {};
-INSTANTIATE_TEST_SUITE_P(Kernels, Ridge, testing::ValuesIn(kernel_samples()), [](const auto& sample) { return sample.param.name; });
+INSTANTIATE_TEST_SUITE_P(Kernels, Ridge, testing::ValuesIn(kernel_samples()),
+                         [](const auto& sample) { return sample.param.name; });
 
 TEST_P(Ridge, EverySolverMatchesTheDenseProblem) {
   const Sample& c = GetParam();
@@ -75,12 +78,14 @@ TEST_P(Ridge, EverySolverMatchesTheDenseProblem) {
         const Dense f = expected.predict(operator_rows(map, fresh));
         const double left = std::max(s.total() - expected.degrees_of_freedom, 0.01 * s.total());
         for (const Solved& solved : solve_all(map, s, intercept)) {
-          const std::string where = c.name + " " + solved.how + " n=" + std::to_string(n) + (intercept ? " c" : "") + (weighted ? " w" : "");
+          const std::string where =
+              c.name + " " + solved.how + " n=" + std::to_string(n) + (intercept ? " c" : "") + (weighted ? " w" : "");
           EXPECT_LT(relative(predictions(map, solved.solution, fresh), f), 1e-8) << where;
           EXPECT_TRUE(solved.solution.note.empty()) << where << solved.solution.note;
           EXPECT_DOUBLE_EQ(solved.solution.weight, s.total()) << where;
           if (solved.how != "eigen") continue;
-          EXPECT_NEAR(solved.solution.degrees_of_freedom, expected.degrees_of_freedom, 1e-8 * expected.degrees_of_freedom) << where;
+          EXPECT_NEAR(solved.solution.degrees_of_freedom, expected.degrees_of_freedom, 1e-8 * expected.degrees_of_freedom)
+              << where;
           for (std::size_t a = 0; a < expected.rss.size(); ++a) {
             EXPECT_NEAR(solved.solution.noise[a], expected.rss[a] / left, 1e-8 * expected.rss[a] / left + 1e-12) << where;
           }
@@ -197,8 +202,10 @@ TEST(SinglePrecision, StatisticsStatisticsGiveNearlyTheSameFunction) {
   const RidgeStatistics narrow = accumulate(map, rows, Precision::single_);
   const RidgeStatistics wide = accumulate(map, rows, Precision::double_);
   const Matrix<double> fresh = normals(50, 2, "fresh");
-  const Dense a = predictions(map, solve_cholesky(normal_system(narrow, map.coupling(), true), 1e-2, Uncertainty::none), fresh);
-  const Dense b = predictions(map, solve_cholesky(normal_system(wide, map.coupling(), true), 1e-2, Uncertainty::none), fresh);
+  const Dense a =
+      predictions(map, solve_cholesky(normal_system(narrow, map.coupling(), true), 1e-2, Uncertainty::none), fresh);
+  const Dense b =
+      predictions(map, solve_cholesky(normal_system(wide, map.coupling(), true), 1e-2, Uncertainty::none), fresh);
   // Statistics err by 1e-5 relative to n (see AreTheNaiveSums), the ridge is 1e-2 n: θ errs by 1e-3.
   EXPECT_LT(relative(a, b), 1e-3);
 }

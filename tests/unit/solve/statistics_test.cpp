@@ -78,8 +78,9 @@ TEST(Statistics, ShardsMergeToTheWhole) {
   std::vector<RidgeStatistics> shards;
   for (int k = 0; k < 3; ++k) {
     const Index n = cuts[k + 1] - cuts[k];
-    ArrayRows part(s.x.view().row_range(cuts[k], n), s.y.view().row_range(cuts[k], n),
-                   std::span<const double>(s.weights).subspan(static_cast<std::size_t>(cuts[k]), static_cast<std::size_t>(n)));
+    ArrayRows part(
+        s.x.view().row_range(cuts[k], n), s.y.view().row_range(cuts[k], n),
+        std::span<const double>(s.weights).subspan(static_cast<std::size_t>(cuts[k]), static_cast<std::size_t>(n)));
     shards.push_back(accumulate(plain, part, Precision::double_));
   }
   RidgeStatistics merged = shards[2];  // in any order

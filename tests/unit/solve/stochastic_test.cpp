@@ -31,10 +31,13 @@ Dense function_of(const FourierMap& map, const RidgeSolution& s, ConstMatrix x) 
   return f;
 }
 
-double root_mean_square(const Dense& a) { return a.norm() / std::sqrt(static_cast<double>(a.size())); }
+double root_mean_square(const Dense& a) {
+  return a.norm() / std::sqrt(static_cast<double>(a.size()));
+}
 
-// Averaged over T rows, the iterates spread around the optimum by about σ√(parameters/T) in f: 0.2·√(5/38 400) = 0.0023 (Polyak and
-// Juditsky; rows without replacement spread less). 0.015 is more than six of it; the start is forgotten as κ < 2.
+// Averaged over T rows, the iterates spread around the optimum by about σ√(parameters/T) in f: 0.2·√(5/38 400) = 0.0023
+// (Polyak and Juditsky; rows without replacement spread less). 0.015 is more than six of it; the start is forgotten as κ
+// < 2.
 TEST(Stochastic, ReachesRidgeOnAWellConditionedProblem) {
   const FourierMap map = map_of("linear()", 4, 2, 1);
   Data s = linear_data(1280, 0.2);
@@ -51,7 +54,8 @@ TEST(Stochastic, ReachesRidgeOnAWellConditionedProblem) {
       options.keep = Uncertainty::none;
       ArrayRows rows = s.rows();
       const RidgeSolution sgd = solve_stochastic(map, rows, Precision::double_, options, nullptr);
-      const auto exact = oracle::dense_ridge(operator_rows(map, s.x), dense(s.y), s.all_weights(), 0.01 * s.total(), intercept);
+      const auto exact =
+          oracle::dense_ridge(operator_rows(map, s.x), dense(s.y), s.all_weights(), 0.01 * s.total(), intercept);
       const double scale = intercept ? 1 : 10;  // without an intercept the residuals hold the constants 1 and -2
       EXPECT_LT(root_mean_square(function_of(map, sgd, fresh) - exact.predict(operator_rows(map, fresh))), 0.015 * scale)
           << kind << intercept;
@@ -62,8 +66,8 @@ TEST(Stochastic, ReachesRidgeOnAWellConditionedProblem) {
   }
 }
 
-// Narrow kernels have Gram matrices near the identity: the largest eigenvalue of the covariance says nothing of one row's size, and
-// a step that trusted it alone would diverge.
+// Narrow kernels have Gram matrices near the identity: the largest eigenvalue of the covariance says nothing of one row's
+// size, and a step that trusted it alone would diverge.
 TEST(Stochastic, StaysStableForNarrowKernelsAndOddBatches) {
   for (const char* kernel : {"gaussian(0.02)", "divergence_free(gaussian(0.05))"}) {
     for (const Index n : {Index{1}, Index{10}, Index{65}, Index{1000}}) {
@@ -92,7 +96,8 @@ TEST(Stochastic, OnePassAlreadyAnswers) {
   EXPECT_LT(root_mean_square(function_of(map, sgd, s.x) - dense(s.y)), 0.6 * root_mean_square(dense(s.y)));
 }
 
-// The draws are χ²₆₄/64 (see PosteriorDraws), reached to within 15 % by the averaged steps: bounds at 1e-9, widened by as much.
+// The draws are χ²₆₄/64 (see PosteriorDraws), reached to within 15 % by the averaged steps: bounds at 1e-9, widened by as
+// much.
 TEST(Stochastic, DrawsHaveTheRightVariance) {
   const FourierMap map = map_of("linear()", 4, 2, 1);
   Data s = linear_data(640, 0.2);
