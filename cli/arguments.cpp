@@ -62,7 +62,8 @@ std::int64_t Arguments::integer(const std::string& name, std::int64_t least) con
   const double value = number(name);
   constexpr double most = 9007199254740992.0;  // 2⁵³
   if (value != std::floor(value) || value < static_cast<double>(least) || value > most) {
-    fail_argument("--" + name + " must be a whole number of at least " + std::to_string(least) + ", got " + mercer::quoted(text(name)));
+    fail_argument("--" + name + " must be a whole number of at least " + std::to_string(least) + ", got " +
+                  mercer::quoted(text(name)));
   }
   return static_cast<std::int64_t>(value);
 }
@@ -70,8 +71,16 @@ std::int64_t Arguments::integer(const std::string& name, std::int64_t least) con
 Index Arguments::bytes(const std::string& name) const {
   std::string given = text(name);
   double unit = 1;
-  for (const auto& [suffix, factor] : std::vector<std::pair<std::string, double>>{
-           {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"B", 1}}) {
+  for (const auto& [suffix, factor] : std::vector<std::pair<std::string, double>>{{"TB", 1e12},
+                                                                                  {"GB", 1e9},
+                                                                                  {"MB", 1e6},
+                                                                                  {"kB", 1e3},
+                                                                                  {"KB", 1e3},
+                                                                                  {"T", 1e12},
+                                                                                  {"G", 1e9},
+                                                                                  {"M", 1e6},
+                                                                                  {"k", 1e3},
+                                                                                  {"B", 1}}) {
     if (given.size() > suffix.size() && given.ends_with(suffix)) {
       unit = factor;
       given.resize(given.size() - suffix.size());
@@ -80,7 +89,8 @@ Index Arguments::bytes(const std::string& name) const {
   }
   double value = 0;
   if (!parse_number(trim(given), value) || !(value * unit >= 1e6) || value * unit > 1e15) {
-    fail_argument("--" + name + " " + mercer::quoted(text(name)) + " is not an amount of memory of at least 1MB, such as 500MB or 2GB");
+    fail_argument("--" + name + " " + mercer::quoted(text(name)) +
+                  " is not an amount of memory of at least 1MB, such as 500MB or 2GB");
   }
   return static_cast<Index>(value * unit);
 }
@@ -103,7 +113,8 @@ std::string help_text() {
   std::string out =
       "mercer learns scalar- and vector-valued functions with kernels, at scale.\n\n"
       "usage: mercer VERB ... (mercer VERB --help tells more)\n\nverbs:\n";
-  for (const Verb& verb : verbs()) out += "  " + verb.name + std::string(13 - std::min<std::size_t>(12, verb.name.size()), ' ') + verb.summary + "\n";
+  for (const Verb& verb : verbs())
+    out += "  " + verb.name + std::string(13 - std::min<std::size_t>(12, verb.name.size()), ' ') + verb.summary + "\n";
   out +=
       "\na first try:\n"
       "  mercer fit train.csv --target y -o model.mercer\n"

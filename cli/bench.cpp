@@ -1,5 +1,5 @@
-// `mercer bench`: what this machine can do, and how close the jobs come to it. bench/peers.py runs these jobs interleaved with
-// scikit-learn's.
+// `mercer bench`: what this machine can do, and how close the jobs come to it. bench/peers.py runs these jobs interleaved
+// with scikit-learn's.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -39,13 +39,25 @@ template <class Real, int lanes>
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx512f,fma")]] float chains_512(float, Index steps) { return fma_chains<float, 16>(steps); }
-[[gnu::target("avx512f,fma")]] double chains_512(double, Index steps) { return fma_chains<double, 8>(steps); }
-[[gnu::target("avx2,fma")]] float chains_256(float, Index steps) { return fma_chains<float, 8>(steps); }
-[[gnu::target("avx2,fma")]] double chains_256(double, Index steps) { return fma_chains<double, 4>(steps); }
+[[gnu::target("avx512f,fma")]] float chains_512(float, Index steps) {
+  return fma_chains<float, 16>(steps);
+}
+[[gnu::target("avx512f,fma")]] double chains_512(double, Index steps) {
+  return fma_chains<double, 8>(steps);
+}
+[[gnu::target("avx2,fma")]] float chains_256(float, Index steps) {
+  return fma_chains<float, 8>(steps);
+}
+[[gnu::target("avx2,fma")]] double chains_256(double, Index steps) {
+  return fma_chains<double, 4>(steps);
+}
 #endif
-float chains_128(float, Index steps) { return fma_chains<float, 4>(steps); }
-double chains_128(double, Index steps) { return fma_chains<double, 2>(steps); }
+float chains_128(float, Index steps) {
+  return fma_chains<float, 4>(steps);
+}
+double chains_128(double, Index steps) {
+  return fma_chains<double, 2>(steps);
+}
 
 /// Multiply-add peak of all threads in flops per second: the bound no product can pass.
 template <class Real>
@@ -77,7 +89,8 @@ template <class Real>
 double cos_sin_rate() {
   Matrix<Real> phase(256, 1024);
   const Stream stream(0, "bench");
-  for (Index i = 0; i < phase.size(); ++i) phase.data()[i] = static_cast<Real>(30 * stream.uniform(static_cast<std::uint64_t>(i), 0) - 15);
+  for (Index i = 0; i < phase.size(); ++i)
+    phase.data()[i] = static_cast<Real>(30 * stream.uniform(static_cast<std::uint64_t>(i), 0) - 15);
   Matrix<Real> c(256, 1024);
   Matrix<Real> s(256, 1024);
   double best = 0;
@@ -104,9 +117,11 @@ nlohmann::json run_job(const Job& job, const Arguments& a) {
   Matrix<double> y(job.rows, job.outputs);
   parallel_for(job.rows, [&](Index i) {
     double sum = 0;
-    for (Index k = 0; k < job.inputs; ++k) sum += x(i, k) = stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(k));
+    for (Index k = 0; k < job.inputs; ++k)
+      sum += x(i, k) = stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(k));
     for (Index o = 0; o < job.outputs; ++o) {
-      y(i, o) = std::sin(sum / 6 + static_cast<double>(o)) + 0.1 * stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(job.inputs + o));
+      y(i, o) = std::sin(sum / 6 + static_cast<double>(o)) +
+                0.1 * stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(job.inputs + o));
     }
   });
   ArrayRows rows(x, y);
@@ -125,9 +140,17 @@ nlohmann::json run_job(const Job& job, const Arguments& a) {
   const double flops = static_cast<double>(job.rows) * static_cast<double>(s.features) *
                            (static_cast<double>(s.features) + static_cast<double>(job.inputs)) +
                        std::pow(static_cast<double>(s.features), 3) / 3;
-  return {{"rows", job.rows},       {"inputs", job.inputs}, {"outputs", job.outputs}, {"kernel", job.kernel},
-          {"features", s.features}, {"seconds", seconds},   {"flops", flops},         {"stages", s.seconds},
-          {"precision", s.precision}, {"solver", s.solver}, {"peak_memory_bytes", peak_memory_bytes()}};
+  return {{"rows", job.rows},
+          {"inputs", job.inputs},
+          {"outputs", job.outputs},
+          {"kernel", job.kernel},
+          {"features", s.features},
+          {"seconds", seconds},
+          {"flops", flops},
+          {"stages", s.seconds},
+          {"precision", s.precision},
+          {"solver", s.solver},
+          {"peak_memory_bytes", peak_memory_bytes()}};
 }
 
 nlohmann::json machine() {
@@ -156,9 +179,12 @@ int run_bench(const Arguments& a) {
   nlohmann::json result = {{"job", name}};
   result["machine"] = machine();
   const auto& m = result["machine"];
-  console.say(m["cpu"].get<std::string>() + ", " + std::to_string(threads()) + " threads, BLAS kernels " + m["blas_kernels"].get<std::string>());
-  console.say("multiply-add peak " + brief(m["peak_f32"].get<double>() / 1e9) + " GF/s float32, " + brief(m["peak_f64"].get<double>() / 1e9) +
-              " GF/s float64; cos/sin pairs " + brief(m["cos_sin_f32"].get<double>() / 1e9) + " and " + brief(m["cos_sin_f64"].get<double>() / 1e9) + " 10⁹/s");
+  console.say(m["cpu"].get<std::string>() + ", " + std::to_string(threads()) + " threads, BLAS kernels " +
+              m["blas_kernels"].get<std::string>());
+  console.say("multiply-add peak " + brief(m["peak_f32"].get<double>() / 1e9) + " GF/s float32, " +
+              brief(m["peak_f64"].get<double>() / 1e9) + " GF/s float64; cos/sin pairs " +
+              brief(m["cos_sin_f32"].get<double>() / 1e9) + " and " + brief(m["cos_sin_f64"].get<double>() / 1e9) +
+              " 10⁹/s");
   if (name != "machine") {
     Job job;
     job.rows = static_cast<Index>(std::min<std::int64_t>(100'000'000, rows));
@@ -171,11 +197,12 @@ int run_bench(const Arguments& a) {
     nlohmann::json done = run_job(job, a);
     const double peak = m[done["precision"] == "float32" ? "peak_f32" : "peak_f64"].get<double>();
     done["bound_seconds"] = done["flops"].get<double>() / peak;
-    console.say(name + ": " + human_count(static_cast<double>(job.rows)) + " rows, " + std::to_string(job.inputs) + " inputs, " +
-                std::to_string(job.outputs) + " outputs, " + std::to_string(done["features"].get<Index>()) + " features, " +
-                done["precision"].get<std::string>() + ": " + human_seconds(done["seconds"].get<double>()) + ", " +
-                brief(done["seconds"].get<double>() / done["bound_seconds"].get<double>()) + " x the bound of " +
-                human_seconds(done["bound_seconds"].get<double>()) + ", " + human_bytes(done["peak_memory_bytes"].get<double>()) + " resident");
+    console.say(name + ": " + human_count(static_cast<double>(job.rows)) + " rows, " + std::to_string(job.inputs) +
+                " inputs, " + std::to_string(job.outputs) + " outputs, " + std::to_string(done["features"].get<Index>()) +
+                " features, " + done["precision"].get<std::string>() + ": " + human_seconds(done["seconds"].get<double>()) +
+                ", " + brief(done["seconds"].get<double>() / done["bound_seconds"].get<double>()) + " x the bound of " +
+                human_seconds(done["bound_seconds"].get<double>()) + ", " +
+                human_bytes(done["peak_memory_bytes"].get<double>()) + " resident");
     result["result"] = done;
   }
   console.emit(result);

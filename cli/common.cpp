@@ -16,13 +16,16 @@
 namespace mercer::cli {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 
 Missing missing_mode(const std::string& text, bool predicting) {
   if (text == "error") return Missing::error;
   if (text == "mean") return Missing::mean;
   if (text == "drop") return predicting ? Missing::keep : Missing::drop;
-  fail_argument("--missing " + mercer::quoted(text) + " is not error, mean or drop" + did_you_mean(text, {"error", "mean", "drop"}));
+  fail_argument("--missing " + mercer::quoted(text) + " is not error, mean or drop" +
+                did_you_mean(text, {"error", "mean", "drop"}));
 }
 
 }  // namespace
@@ -93,7 +96,8 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
   RowBlock block;
   rows.rewind();
   while (rows.next(block_rows, block)) {
-    report(progress, "scoring", static_cast<double>(block.first_row) / static_cast<double>(std::max<Index>(1, rows.row_count())));
+    report(progress, "scoring",
+           static_cast<double>(block.first_row) / static_cast<double>(std::max<Index>(1, rows.row_count())));
     Matrix<double> prediction(block.rows(), model.outputs());
     model.predict(block.inputs, prediction);
     for (Index i = 0; i < block.rows(); ++i) {
@@ -170,9 +174,10 @@ std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
     return out + "\n" + table(header, rows);
   }
   std::vector<std::vector<std::string>> rows;
-  for (std::size_t a = 0; a < s.names.size(); ++a) rows.push_back({s.names[a], brief(s.rmse[a]), brief(s.mae[a]), brief(s.rrmse[a])});
-  return table({"target", "RMSE", "MAE", "RRMSE"}, rows) + "\nR² " + brief(s.r2) + ", mean RRMSE " + brief(s.arrmse) + ", on " +
-         counted(s.rows, "row") + " (RRMSE 1 is the training mean as prediction)";
+  for (std::size_t a = 0; a < s.names.size(); ++a)
+    rows.push_back({s.names[a], brief(s.rmse[a]), brief(s.mae[a]), brief(s.rrmse[a])});
+  return table({"target", "RMSE", "MAE", "RRMSE"}, rows) + "\nR² " + brief(s.r2) + ", mean RRMSE " + brief(s.arrmse) +
+         ", on " + counted(s.rows, "row") + " (RRMSE 1 is the training mean as prediction)";
 }
 
 void require_targets(const Dataset& data, const Arguments& a) {

@@ -28,8 +28,8 @@ struct Scores {
   std::vector<std::string> names;
   std::vector<double> rmse, rrmse, mae;  ///< per output; rrmse relative to the training mean as prediction
   double arrmse = 0;                     ///< mean of rrmse
-  double r2 = 0;                         ///< 1 - Σ squared errors / Σ squared deviations from the mean of these rows, mean over outputs
-  double accuracy = -1;                  ///< classification
+  double r2 = 0;         ///< 1 - Σ squared errors / Σ squared deviations from the mean of these rows, mean over outputs
+  double accuracy = -1;  ///< classification
   std::vector<std::vector<double>> confusion;  ///< rows: truth, columns: prediction
 };
 Scores score_rows(const Model& model, RowSource& rows, Progress* progress);

@@ -13,7 +13,9 @@
 namespace mercer::cli {
 
 TerminalProgress::TerminalProgress(bool quiet) : active_(!quiet && isatty(STDERR_FILENO) != 0) {}
-TerminalProgress::~TerminalProgress() { clear(); }
+TerminalProgress::~TerminalProgress() {
+  clear();
+}
 
 void TerminalProgress::clear() {
   if (shown_) std::fputs("\r\033[K", stderr);
@@ -52,7 +54,8 @@ void Console::emit(const nlohmann::json& object) const {
 
 std::string table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows) {
   const auto length = [](const std::string& text) {  // characters, not bytes
-    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
   };
   std::vector<std::size_t> width;
   for (std::size_t c = 0; c < header.size(); ++c) {

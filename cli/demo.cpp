@@ -1,4 +1,5 @@
-// `mercer demo`: a field of five hills seen at 300 noisy points. A gradient has no curl; a kernel that knows it learns faster.
+// `mercer demo`: a field of five hills seen at 300 noisy points. A gradient has no curl; a kernel that knows it learns
+// faster.
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -145,7 +146,8 @@ int run_demo(const Arguments& a) {
     ArrayRows held_out(test.x, test.y);
     const Scores scores = score_rows(model, held_out, nullptr);
     const double rmse = std::hypot(scores.rmse[0], scores.rmse[1]);
-    lines.push_back({kernel, brief(rmse), brief(scores.r2), brief(largest_curl(model)), human_seconds(model.summary().seconds.at("total"))});
+    lines.push_back({kernel, brief(rmse), brief(scores.r2), brief(largest_curl(model)),
+                     human_seconds(model.summary().seconds.at("total"))});
     json["models"].push_back({{"kernel", kernel}, {"rmse", rmse}, {"r2", scores.r2}});
     if (kernel.starts_with("curl_free")) {
       model.save(folder + "/field.mercer");
@@ -155,9 +157,12 @@ int run_demo(const Arguments& a) {
   AtomicFile file(folder + "/field.svg");
   file.write(svg);
   file.commit();
-  console.say("A field that is the gradient of five hills, seen at 300 points with noise of 0.2, learned with 500 random frequencies:\n");
+  console.say(
+      "A field that is the gradient of five hills, seen at 300 points with noise of 0.2, learned with 500 random "
+      "frequencies:\n");
   console.say(table({"kernel", "RMSE on 2 000 new points", "R²", "largest curl", "time to fit"}, lines));
-  console.say("\nwrote " + folder + "/field.svg (the picture), field.mercer, train.csv and test.csv; now try\n  mercer predict " + folder +
+  console.say("\nwrote " + folder +
+              "/field.svg (the picture), field.mercer, train.csv and test.csv; now try\n  mercer predict " + folder +
               "/field.mercer " + folder + "/test.csv --std | head\n  mercer info " + folder + "/field.mercer");
   console.emit(json);
   return 0;

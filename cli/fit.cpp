@@ -23,8 +23,8 @@ Recipe recipe_like(const std::string& path) {
 }
 
 void refuse_with_like(const Arguments& a) {
-  for (const char* name : {"target", "inputs", "kernel", "map", "weights", "precision", "no-standardize", "no-intercept", "seed",
-                           "one-hot", "classify"}) {
+  for (const char* name : {"target", "inputs", "kernel", "map", "weights", "precision", "no-standardize", "no-intercept",
+                           "seed", "one-hot", "classify"}) {
     if (a.has(name)) fail_argument(std::string("--") + name + " cannot be given with --like, which already says it");
   }
 }
@@ -86,7 +86,8 @@ int run_fit(const Arguments& a) {
   TerminalProgress progress(a.flag("quiet"));
   warn_about_backend(console);
   FitOptions options = fit_options(a);
-  if (a.has("split") && !a.has("holdout")) fail_argument("--split says what --holdout keeps out; give --holdout too, e.g. --holdout 0.2");
+  if (a.has("split") && !a.has("holdout"))
+    fail_argument("--split says what --holdout keeps out; give --holdout too, e.g. --holdout 0.2");
   check_output(a);
   options.progress = &progress;
   const Stopwatch reading;
@@ -100,9 +101,11 @@ int run_fit(const Arguments& a) {
     Split split;
     split.test_fraction = a.number("holdout");
     split.seed = options.seed;
-    if (!(split.test_fraction > 0 && split.test_fraction < 1)) fail_argument("--holdout must lie between 0 and 1, got " + a.text("holdout"));
+    if (!(split.test_fraction > 0 && split.test_fraction < 1))
+      fail_argument("--holdout must lie between 0 and 1, got " + a.text("holdout"));
     const std::string how = a.text("split");
-    if (how != "random" && how != "time") fail_argument("--split " + mercer::quoted(how) + " is not random or time" + did_you_mean(how, {"random", "time"}));
+    if (how != "random" && how != "time")
+      fail_argument("--split " + mercer::quoted(how) + " is not random or time" + did_you_mean(how, {"random", "time"}));
     split.in_order = how == "time";
     train = std::make_unique<SplitRows>(data, split, SplitRows::Part::train);
     test = std::make_unique<SplitRows>(data, split, SplitRows::Part::test);
@@ -146,8 +149,8 @@ int run_accumulate(const Arguments& a) {
   }
   const RidgeStatistics statistics = accumulate_recipe(*opened.data, opened.recipe, &progress);
   save_statistics(a.text("output"), opened.recipe, statistics);
-  console.say("accumulated " + human_count(static_cast<double>(statistics.rows)) + " rows, " + std::to_string(statistics.columns) +
-              " features; wrote " + a.text("output"));
+  console.say("accumulated " + human_count(static_cast<double>(statistics.rows)) + " rows, " +
+              std::to_string(statistics.columns) + " features; wrote " + a.text("output"));
   console.emit({{"n", statistics.rows}, {"features", statistics.columns}, {"statistics", a.text("output")}});
   return 0;
 }
@@ -166,8 +169,8 @@ int run_merge(const Arguments& a) {
     merge(all.statistics, next.statistics);
   }
   save_statistics(a.text("output"), all.recipe, all.statistics);
-  console.say("merged " + std::to_string(a.files.size()) + " files, " + human_count(static_cast<double>(all.statistics.rows)) +
-              " rows; wrote " + a.text("output"));
+  console.say("merged " + std::to_string(a.files.size()) + " files, " +
+              human_count(static_cast<double>(all.statistics.rows)) + " rows; wrote " + a.text("output"));
   console.emit({{"n", all.statistics.rows}, {"files", a.files.size()}, {"statistics", a.text("output")}});
   return 0;
 }
@@ -178,11 +181,13 @@ int run_solve(const Arguments& a) {
   check_output(a);
   const StatisticsFile file = load_statistics(a.files.front());
   FitOptions options = fit_options(a);
-  if (options.solver == "cg" || options.solver == "sgd") fail_argument("--solver " + options.solver + " needs rows; statistics are solved by cholesky or eigen");
+  if (options.solver == "cg" || options.solver == "sgd")
+    fail_argument("--solver " + options.solver + " needs rows; statistics are solved by cholesky or eigen");
   const Model model = solve_statistics(file.recipe, file.statistics, options);
   model.save(a.text("output"));
   const FitSummary& s = model.summary();
-  console.say("solved " + human_count(static_cast<double>(s.rows)) + " rows by " + s.solver + ", penalty " + brief(s.penalty));
+  console.say("solved " + human_count(static_cast<double>(s.rows)) + " rows by " + s.solver + ", penalty " +
+              brief(s.penalty));
   for (const auto& note : s.notes) console.say("note: " + note);
   console.say("wrote " + a.text("output"));
   console.emit(to_json(s));

@@ -60,7 +60,9 @@ int run_gram(const Arguments& a) {
   if (!a.has("output")) fail_argument("mercer gram needs -o FILE.npy");
   const Matrix<double> x = read_inputs(a.files.front(), a);
   const Matrix<double> z = a.files.size() > 1 ? read_inputs(a.files[1], a) : x;
-  if (x.cols() != z.cols()) fail_argument(a.files.front() + " has " + std::to_string(x.cols()) + " inputs and " + a.files[1] + " has " + std::to_string(z.cols()));
+  if (x.cols() != z.cols())
+    fail_argument(a.files.front() + " has " + std::to_string(x.cols()) + " inputs and " + a.files[1] + " has " +
+                  std::to_string(z.cols()));
   Recipe recipe;
   recipe.exact = true;
   if (a.has("map")) parse_map(a.text("map"), recipe);
@@ -102,9 +104,13 @@ int run_gram(const Arguments& a) {
     out.append(part);
   }
   out.commit();
-  console.say("wrote " + a.text("output") + ": " + std::to_string(x.rows() * p) + " x " + std::to_string(z.rows() * p) + " values of " +
-              to_string(resolved) + (recipe.exact ? ", exact" : ", by " + recipe.map_text()));
-  console.emit({{"rows", x.rows() * p}, {"cols", z.rows() * p}, {"kernel", to_string(resolved)}, {"map", recipe.map_text()}, {"gram", a.text("output")}});
+  console.say("wrote " + a.text("output") + ": " + std::to_string(x.rows() * p) + " x " + std::to_string(z.rows() * p) +
+              " values of " + to_string(resolved) + (recipe.exact ? ", exact" : ", by " + recipe.map_text()));
+  console.emit({{"rows", x.rows() * p},
+                {"cols", z.rows() * p},
+                {"kernel", to_string(resolved)},
+                {"map", recipe.map_text()},
+                {"gram", a.text("output")}});
   return 0;
 }
 

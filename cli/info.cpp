@@ -38,9 +38,12 @@ std::string posterior_words(const Model::State& s) {
   if (s.problem) return s.exact.has_spread() ? "exact" : "not kept";
   switch (s.posterior.kind) {
     case Posterior::Kind::cholesky:
-    case Posterior::Kind::eigen: return "exact posterior";
-    case Posterior::Kind::samples: return std::to_string(posterior_samples) + " draws of the posterior";
-    case Posterior::Kind::none: break;
+    case Posterior::Kind::eigen:
+      return "exact posterior";
+    case Posterior::Kind::samples:
+      return std::to_string(posterior_samples) + " draws of the posterior";
+    case Posterior::Kind::none:
+      break;
   }
   return "not kept";
 }
@@ -62,20 +65,27 @@ int run_info(const Arguments& a) {
   const Recipe& r = s.recipe;
   const std::vector<std::string> names = r.schema.input_names();
   constexpr std::size_t most_names = 12;
-  std::vector<std::string> shown(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), most_names)));
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), most_names)));
   if (names.size() > most_names) shown.push_back("… (" + std::to_string(names.size()) + " in all)");
   console.say("a function of " + std::to_string(model.inputs()) + (model.inputs() == 1 ? " input" : " inputs") +
               (shown.empty() ? "" : ": " + join(shown, ", ")));
-  console.say(r.classes.empty() ? "to " + std::to_string(model.outputs()) + (model.outputs() == 1 ? " output: " : " outputs: ") + join(r.schema.targets, ", ")
+  console.say(r.classes.empty() ? "to " + std::to_string(model.outputs()) +
+                                      (model.outputs() == 1 ? " output: " : " outputs: ") + join(r.schema.targets, ", ")
                                 : "to one of " + std::to_string(r.classes.size()) + " classes: " + join(r.classes, ", "));
   console.say("kernel     " + f.kernel);
-  console.say("map        " + f.map + (f.sampling.empty() ? ", " + human_count(static_cast<double>(f.features)) + " anchor rows"
-                                                         : " (" + f.sampling + "), " + human_count(static_cast<double>(f.features)) + " features, seed " + std::to_string(r.fourier.seed)));
+  console.say("map        " + f.map +
+              (f.sampling.empty() ? ", " + human_count(static_cast<double>(f.features)) + " anchor rows"
+                                  : " (" + f.sampling + "), " + human_count(static_cast<double>(f.features)) +
+                                        " features, seed " + std::to_string(r.fourier.seed)));
   const auto took = f.seconds.find("total");  // a file may lack it
   console.say("fitted     on " + counted(f.rows, "row") + " by " + f.solver + " in " + f.precision +
               (took == f.seconds.end() ? "" : ", took " + human_seconds(took->second)) + ", status " + f.status);
-  console.say("penalty    " + brief(f.penalty) + penalty_origin(f) + "; " + brief(f.degrees_of_freedom) + " effective degrees of freedom");
-  if (f.leave_one_out_rmse) console.say("           leave-one-out RMSE " + brief(*f.leave_one_out_rmse) + " in scaled units, on " + human_count(static_cast<double>(f.leave_one_out_rows)) + " rows");
+  console.say("penalty    " + brief(f.penalty) + penalty_origin(f) + "; " + brief(f.degrees_of_freedom) +
+              " effective degrees of freedom");
+  if (f.leave_one_out_rmse)
+    console.say("           leave-one-out RMSE " + brief(*f.leave_one_out_rmse) + " in scaled units, on " +
+                human_count(static_cast<double>(f.leave_one_out_rows)) + " rows");
   if (r.classes.empty()) {
     std::vector<std::string> noise;
     for (std::size_t i = 0; i < s.noise.size(); ++i) {

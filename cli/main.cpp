@@ -42,7 +42,8 @@ std::string unknown_words(const Verb& verb, const std::vector<std::string>& word
   for (const auto& word : words) {
     if (!word.starts_with("-")) continue;
     const std::string name = word.substr(0, word.find('='));
-    const auto longer = std::ranges::find_if(known, [&](const std::string& k) { return name.size() > 3 && k.starts_with(name); });
+    const auto longer =
+        std::ranges::find_if(known, [&](const std::string& k) { return name.size() > 3 && k.starts_with(name); });
     const std::string hint = longer != known.end() ? " (did you mean '" + *longer + "'?)" : did_you_mean(name, known);
     return "unknown option " + mercer::quoted(name) + hint + "; mercer " + verb.name + " --help lists them";
   }
@@ -56,7 +57,8 @@ std::string misused(const Verb& verb, const CLI::ParseError& error) {
   const std::string name = what.substr(0, what.find(':'));
   const auto option = std::ranges::find(option_table(), name, &OptionSpec::name);
   const bool lacking = option != option_table().end() && !option->value.empty();
-  return (lacking ? name + " needs a value, as in " + name + " " + option->value : what) + "; see mercer " + verb.name + " --help";
+  return (lacking ? name + " needs a value, as in " + name + " " + option->value : what) + "; see mercer " + verb.name +
+         " --help";
 }
 
 int run_verb(const Verb& verb, int argc, char** argv) {
@@ -99,8 +101,9 @@ int run_verb(const Verb& verb, int argc, char** argv) {
   }
   if (arguments.files.size() < verb.least_files || arguments.files.size() > verb.most_files) {
     const std::size_t count = arguments.files.size();
-    return complain(verb.name + " takes " + (verb.positionals.empty() ? "no files" : verb.positionals) + ", and " + (count == 0 ? "no" : std::to_string(count)) +
-                    (count == 1 ? " file was" : " files were") + " given; see mercer " + verb.name + " --help");
+    return complain(verb.name + " takes " + (verb.positionals.empty() ? "no files" : verb.positionals) + ", and " +
+                    (count == 0 ? "no" : std::to_string(count)) + (count == 1 ? " file was" : " files were") +
+                    " given; see mercer " + verb.name + " --help");
   }
   set_threads(static_cast<int>(std::min<std::int64_t>(1024, arguments.integer("threads", 0))));
   return verb.run(arguments);
@@ -115,7 +118,9 @@ int flushed(int code) {
 int run_help(const std::vector<std::string>& words) {
   const std::string topic = words.size() > 1 ? words[1] : "";
   const auto verb = std::ranges::find(verbs(), topic, &Verb::name);
-  const std::string text = topic == "--markdown" ? reference_markdown() : verb != verbs().end() ? help_text(*verb) : help_text();
+  const std::string text = topic == "--markdown"   ? reference_markdown()
+                           : verb != verbs().end() ? help_text(*verb)
+                                                   : help_text();
   std::fputs(text.c_str(), stdout);
   return words.empty() ? 2 : 0;
 }
@@ -138,16 +143,20 @@ int main(int argc, char** argv) {
     if (verb == verbs().end()) {
       std::vector<std::string> names;
       for (const Verb& v : verbs()) names.push_back(v.name);
-      return complain("unknown verb " + mercer::quoted(word) + did_you_mean(word, names) + "; the verbs are " + join(names, ", "));
+      return complain("unknown verb " + mercer::quoted(word) + did_you_mean(word, names) + "; the verbs are " +
+                      join(names, ", "));
     }
     return flushed(run_verb(*verb, argc, argv));
   } catch (const Error& e) {
     complain(e.what());
     switch (e.kind()) {
-      case ErrorKind::interrupted: return 128 + (signal_received != 0 ? signal_received : SIGINT);
-      case ErrorKind::internal: return 1;
+      case ErrorKind::interrupted:
+        return 128 + (signal_received != 0 ? signal_received : SIGINT);
+      case ErrorKind::internal:
+        return 1;
       case ErrorKind::invalid_argument:
-      case ErrorKind::file: break;
+      case ErrorKind::file:
+        break;
     }
     return 2;
   } catch (const std::bad_alloc&) {

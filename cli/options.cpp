@@ -8,13 +8,15 @@ const std::vector<OptionSpec>& option_table() {
       {"--inputs", "COLUMNS", "", "what to learn from; default: every column that is neither target nor weight"},
       {"--weights", "COLUMN", "", "row weights, not negative; weight 2 is the same as giving the row twice"},
       {"--kernel", "K", "gaussian(median)",
-       "gaussian, matern, laplacian, cauchy, rational_quadratic, spectral_mixture, linear, polynomial, their sums and products; "
+       "gaussian, matern, laplacian, cauchy, rational_quadratic, spectral_mixture, linear, polynomial, their sums and "
+       "products; "
        "decomposable(k, A), curl_free(k), divergence_free(k), helmholtz(k, share). See docs/kernels.md"},
       {"--map", "MAP", "fourier:1000", "fourier:D[,mc|orthogonal|qmc] (D random frequencies) or exact"},
       {"--penalty", "auto|VALUE", "auto", "the ridge weight; auto: least leave-one-out error"},
       {"--solver", "NAME", "auto", "auto, eigen, cholesky, cg (matrix-free), sgd (averaged, for streams)"},
       {"--precision", "P", "float64", "float64, or float32 for twice the speed at about 1e-5 relative accuracy"},
-      {"--uncertainty", "U", "auto", "what to keep for predict --std: full (exact), samples, none; auto: full up to 4096 unknowns"},
+      {"--uncertainty", "U", "auto",
+       "what to keep for predict --std: full (exact), samples, none; auto: full up to 4096 unknowns"},
       {"--tolerance", "T", "1e-10", "cg stops at this relative residual"},
       {"--passes", "N", "20", "sgd: passes over the rows"},
       {"--no-standardize", "", "", "use inputs and targets as they are"},

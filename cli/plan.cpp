@@ -19,12 +19,14 @@ int run_plan(const Arguments& a) {
   const double confidence = a.number("confidence");
   const Plan plan = make_plan(*data, options, error, confidence);
 
-  console.say(human_count(static_cast<double>(plan.rows)) + " rows, kernel " + plan.kernel + ", scaled inputs within a ball of diameter " + brief(plan.diameter));
+  console.say(human_count(static_cast<double>(plan.rows)) + " rows, kernel " + plan.kernel +
+              ", scaled inputs within a ball of diameter " + brief(plan.diameter));
   std::vector<std::vector<std::string>> rows;
   nlohmann::json table_json = nlohmann::json::array();
   for (const PlanRow& row : plan.table) {
-    rows.push_back({std::to_string(row.frequencies), std::to_string(row.features), brief(row.typical_error), brief(row.largest_error),
-                    row.guaranteed ? brief(*row.guaranteed) : "-", human_bytes(row.memory_bytes), human_seconds(row.seconds)});
+    rows.push_back({std::to_string(row.frequencies), std::to_string(row.features), brief(row.typical_error),
+                    brief(row.largest_error), row.guaranteed ? brief(*row.guaranteed) : "-", human_bytes(row.memory_bytes),
+                    human_seconds(row.seconds)});
     table_json.push_back({{"frequencies", row.frequencies},
                           {"features", row.features},
                           {"typical_error", row.typical_error},
@@ -33,11 +35,18 @@ int run_plan(const Arguments& a) {
                           {"memory_bytes", row.memory_bytes},
                           {"seconds", row.seconds}});
   }
-  console.say(table({"frequencies", "features", "typical error", "largest error", "guaranteed", "memory", "time to fit"}, rows));
-  console.say("errors of the kernel between your rows, relative to its largest value; \"guaranteed\" holds everywhere in the ball with probability " + shortest(confidence));
-  console.say("for an error of at most " + shortest(error) + " on rows like yours: about " + human_count(static_cast<double>(plan.advised_frequencies)) + " frequencies (measured)");
+  console.say(
+      table({"frequencies", "features", "typical error", "largest error", "guaranteed", "memory", "time to fit"}, rows));
+  console.say(
+      "errors of the kernel between your rows, relative to its largest value; \"guaranteed\" holds everywhere in the ball "
+      "with probability " +
+      shortest(confidence));
+  console.say("for an error of at most " + shortest(error) + " on rows like yours: about " +
+              human_count(static_cast<double>(plan.advised_frequencies)) + " frequencies (measured)");
   if (plan.guaranteed_frequencies) {
-    console.say("with a proof, for independent frequencies (fourier:D,mc): " + human_count(static_cast<double>(*plan.guaranteed_frequencies)) + "; the bound is loose, trust the measurement");
+    console.say("with a proof, for independent frequencies (fourier:D,mc): " +
+                human_count(static_cast<double>(*plan.guaranteed_frequencies)) +
+                "; the bound is loose, trust the measurement");
   } else {
     console.say("there is no bound for this kernel: " + plan.no_guarantee);
   }
@@ -47,7 +56,8 @@ int run_plan(const Arguments& a) {
                 {"error", error},
                 {"confidence", confidence},
                 {"advised_frequencies", plan.advised_frequencies},
-                {"guaranteed_frequencies", plan.guaranteed_frequencies ? nlohmann::json(*plan.guaranteed_frequencies) : nlohmann::json(nullptr)},
+                {"guaranteed_frequencies",
+                 plan.guaranteed_frequencies ? nlohmann::json(*plan.guaranteed_frequencies) : nlohmann::json(nullptr)},
                 {"no_guarantee", plan.no_guarantee},
                 {"flops_per_second", plan.flops},
                 {"table", table_json}});

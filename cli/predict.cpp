@@ -65,9 +65,12 @@ int run_predict(const Arguments& a) {
   if (a.flag("latent") && !with_std) fail_argument("--latent goes with --std");
   if (a.flag("json") && !a.has("output")) fail_argument("with --json the predictions need a file of their own: give -o");
   const Model model = Model::load(a.files.front());
-  if (with_std && !model.classes().empty()) fail_argument("--std is for regression, and " + a.files.front() + " tells classes apart; its scores are in the table without --std");
+  if (with_std && !model.classes().empty())
+    fail_argument("--std is for regression, and " + a.files.front() +
+                  " tells classes apart; its scores are in the table without --std");
   if (with_std && !model.has_uncertainty()) {
-    fail_argument(a.files.front() + " was fitted without what standard deviations need; fit again with --uncertainty full or samples");
+    fail_argument(a.files.front() +
+                  " was fitted without what standard deviations need; fit again with --uncertainty full or samples");
   }
   const auto data = open_like({a.files.begin() + 1, a.files.end()}, model.state().recipe.schema, a, true);
   const std::string output = a.has("output") ? a.text("output") : "-";
@@ -81,7 +84,9 @@ int run_predict(const Arguments& a) {
     report(&progress, "predicting", static_cast<double>(rows) / static_cast<double>(std::max<Index>(1, data->row_count())));
   }
   out.commit();
-  if (output != "-") console.say("predicted " + human_count(static_cast<double>(rows)) + " rows in " + human_seconds(total.seconds()) + "; wrote " + output);
+  if (output != "-")
+    console.say("predicted " + human_count(static_cast<double>(rows)) + " rows in " + human_seconds(total.seconds()) +
+                "; wrote " + output);
   console.emit({{"n", rows},
                 {"outputs", model.outputs()},
                 {"columns", header_of(model, with_std)},

@@ -23,18 +23,25 @@ const std::vector<Verb>& verbs() {
   static const std::vector<Verb> table = {
       {"fit", "learn a function from a table and save it", "DATA...", 1, many,
        "Reads one table (or several of the same columns), scales it, draws random features of the kernel, solves the\n"
-       "ridge problem and writes a model file. Text targets are classes. Length scales are in units of the scaled inputs.\n\n"
+       "ridge problem and writes a model file. Text targets are classes. Length scales are in units of the scaled "
+       "inputs.\n\n"
        "  mercer fit train.csv --target y -o model.mercer\n"
        "  mercer fit wind.csv --target u,v --kernel 'helmholtz(gaussian(median), 0.5)' --map fourier:1000 -o wind.mercer\n"
-       "  mercer fit flow.arff --target last:8 --kernel 'decomposable(gaussian(median), covariance)' --missing mean -o flow.mercer\n"
+       "  mercer fit flow.arff --target last:8 --kernel 'decomposable(gaussian(median), covariance)' --missing mean -o "
+       "flow.mercer\n"
        "  mercer fit train.csv --target y --holdout 0.2 --split time\n\n"
-       "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, solver, precision, penalty,\n"
-       "penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows, degrees_of_freedom, iterations, residual, status,\n"
-       "notes, seconds{total, read, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, model, holdout{...}.",
+       "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, solver, precision, "
+       "penalty,\n"
+       "penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows, degrees_of_freedom, iterations, residual, "
+       "status,\n"
+       "notes, seconds{total, read, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, model, "
+       "holdout{...}.",
        columns + fitting + reading + std::vector<std::string>{"holdout", "split", "like", "output"} + common, run_fit},
       {"predict", "apply a model to new rows", "MODEL DATA...", 2, many,
-       "Writes a CSV with one column per target, and <target>_std with --std (for classes: the label and one score per class).\n"
-       "Columns are matched by name where the file has names, else by position; targets need not be there. With --missing drop\n"
+       "Writes a CSV with one column per target, and <target>_std with --std (for classes: the label and one score per "
+       "class).\n"
+       "Columns are matched by name where the file has names, else by position; targets need not be there. With --missing "
+       "drop\n"
        "rows with missing inputs get empty predictions.\n\n"
        "  mercer predict wind.mercer grid.csv --std -o pred.csv\n"
        "  mercer predict model.mercer new.csv | head\n\n"
@@ -42,29 +49,35 @@ const std::vector<Verb>& verbs() {
        std::vector<std::string>{"std", "latent", "output"} + reading + common, run_predict},
       {"score", "compare a model with rows whose targets are known", "MODEL DATA...", 2, many,
        "  mercer score wind.mercer test.csv\n\n"
-       "--json prints: n, targets, rmse, mae, rrmse (per output; relative to the training mean as prediction), arrmse (their\n"
+       "--json prints: n, targets, rmse, mae, rrmse (per output; relative to the training mean as prediction), arrmse "
+       "(their\n"
        "mean), r2; for classes: accuracy, error_percent, classes, confusion (rows: truth); seconds{total}.",
        reading + common, run_score},
       {"gram", "write the exact or approximated Gram matrix of a kernel", "X [Z]", 1, 2,
-       "Raw inputs, no scaling. Operator-valued kernels give (n p) x (m p) values, entry (i p + a, j p + b) = K(x_i, z_j)_ab.\n\n"
+       "Raw inputs, no scaling. Operator-valued kernels give (n p) x (m p) values, entry (i p + a, j p + b) = K(x_i, "
+       "z_j)_ab.\n\n"
        "  mercer gram X.csv --kernel 'curl_free(gaussian(0.5))' -o K.npy\n"
        "  mercer gram X.csv Z.csv --kernel 'matern(1, nu=2.5)' --map fourier:500 -o K.npy\n\n"
        "--json prints: rows, cols, kernel, map, gram.",
        std::vector<std::string>{"kernel", "map", "inputs", "output"} + reading + common, run_gram},
       {"info", "what is inside a model, or under the program", "[MODEL]", 0, 1,
        "  mercer info wind.mercer\n  mercer info --system\n\n"
-       "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty; with --system:\n"
+       "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty; with "
+       "--system:\n"
        "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
        std::vector<std::string>{"system"} + common, run_info},
       {"plan", "how many features, how much memory and time a fit will take", "DATA...", 1, many,
-       "Measures the error of the random features on your own rows, sets the paper's (corrected) bounds beside it, and predicts\n"
+       "Measures the error of the random features on your own rows, sets the paper's (corrected) bounds beside it, and "
+       "predicts\n"
        "memory and time of the fit from the speed of this machine.\n\n"
        "  mercer plan train.csv --target y --kernel 'gaussian(median)' --error 0.05 --confidence 0.95\n\n"
        "--json prints: n, kernel, diameter, error, confidence, advised_frequencies, guaranteed_frequencies, no_guarantee,\n"
-       "flops_per_second, table[{frequencies, features, typical_error, largest_error, guaranteed_error, memory_bytes, seconds}].",
+       "flops_per_second, table[{frequencies, features, typical_error, largest_error, guaranteed_error, memory_bytes, "
+       "seconds}].",
        std::vector<std::string>{"error", "confidence"} + columns + fitting + reading + common, run_plan},
       {"accumulate", "sum up a shard of the rows, to be merged and solved later", "DATA...", 1, many,
-       "Statistics of a shard are all that ridge needs of its rows. Every shard after the first takes the recipe of the first:\n\n"
+       "Statistics of a shard are all that ridge needs of its rows. Every shard after the first takes the recipe of the "
+       "first:\n\n"
        "  mercer accumulate part1.csv --target y -o 1.stats\n"
        "  mercer accumulate part2.csv --like 1.stats -o 2.stats       # on any machine, in any order\n"
        "  mercer merge 1.stats 2.stats -o all.stats\n"
@@ -85,8 +98,10 @@ const std::vector<Verb>& verbs() {
        "  mercer demo -o folder\n\n--json prints: folder, models[{kernel, rmse, r2}].",
        std::vector<std::string>{"output"} + common, run_demo},
       {"reproduce", "the tables and figures of the papers, one command each", "EXPERIMENT...", 1, many,
-       "Experiments: orff-fig1 … orff-fig6, orff-table3, fields. Each writes FOLDER/<name>.csv and .svg (-o FOLDER, default\n"
-       "docs/reproduction) and prints a table. --quick runs a slice of seconds. orff-fig2, orff-fig3 and fields read real data.\n\n"
+       "Experiments: orff-fig1 … orff-fig6, orff-table3, fields. Each writes FOLDER/<name>.csv and .svg (-o FOLDER, "
+       "default\n"
+       "docs/reproduction) and prints a table. --quick runs a slice of seconds. orff-fig2, orff-fig3 and fields read real "
+       "data.\n\n"
        "  mercer reproduce orff-fig1 orff-fig6\n  mercer reproduce fields --data ../shared/data -o results\n\n"
        "--json prints: experiments[{name, quick, headline{...}, files, seconds}].",
        std::vector<std::string>{"quick", "data", "output", "seed", "threads", "json", "quiet"}, run_reproduce},
@@ -94,7 +109,8 @@ const std::vector<Verb>& verbs() {
        "Jobs: machine, canonical (default: 32 inputs, 2000 frequencies, one output), outputs16, scalar_2d, curl_free,\n"
        "divergence_free. `make bench` runs them beside scikit-learn.\n\n"
        "  mercer bench canonical --precision float32\n\n"
-       "--json prints: job, machine{cpu, threads, blas_kernels, simd, peak_f32, peak_f64, cos_sin_f32, cos_sin_f64}, result{rows,\n"
+       "--json prints: job, machine{cpu, threads, blas_kernels, simd, peak_f32, peak_f64, cos_sin_f32, cos_sin_f64}, "
+       "result{rows,\n"
        "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, bound_seconds, peak_memory_bytes}.",
        std::vector<std::string>{"rows", "precision"} + common, run_bench},
   };

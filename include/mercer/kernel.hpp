@@ -96,9 +96,15 @@ struct Kernel {
   bool operator==(const Kernel&) const = default;
 };
 
-inline bool Sum::operator==(const Sum& other) const { return terms == other.terms; }
-inline bool Product::operator==(const Product& other) const { return factors == other.factors; }
-inline bool Scaled::operator==(const Scaled& other) const { return factor == other.factor && kernel == other.kernel; }
+inline bool Sum::operator==(const Sum& other) const {
+  return terms == other.terms;
+}
+inline bool Product::operator==(const Product& other) const {
+  return factors == other.factors;
+}
+inline bool Scaled::operator==(const Scaled& other) const {
+  return factor == other.factor && kernel == other.kernel;
+}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Operator-valued kernels K(x, z) in R^{p×p}.

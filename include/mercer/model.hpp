@@ -17,44 +17,44 @@ namespace mercer {
 struct FitOptions {
   std::string kernel = "gaussian(median)";  ///< text form; length scales in units of the scaled inputs
   std::string map = "fourier:1000";         ///< "fourier:D[,mc|orthogonal|qmc]" or "exact"
-  std::optional<double> penalty;            ///< λ of (1/n)Σ½‖f-y‖² + (λ/2)‖θ‖²; none: least leave-one-out error
-  std::string solver = "auto";              ///< auto, eigen, cholesky, cg, sgd
-  std::string precision = "float64";        ///< float32 or float64: features and their products
-  std::string uncertainty = "auto";         ///< auto, full, samples, none: what to keep for standard deviations
-  bool standardize = true;                  ///< scale inputs and targets (one common factor each for vector fields)
-  bool intercept = true;                    ///< an unpenalised constant per output
+  std::optional<double> penalty;      ///< λ of (1/n)Σ½‖f-y‖² + (λ/2)‖θ‖²; none: least leave-one-out error
+  std::string solver = "auto";        ///< auto, eigen, cholesky, cg, sgd
+  std::string precision = "float64";  ///< float32 or float64: features and their products
+  std::string uncertainty = "auto";   ///< auto, full, samples, none: what to keep for standard deviations
+  bool standardize = true;            ///< scale inputs and targets (one common factor each for vector fields)
+  bool intercept = true;              ///< an unpenalised constant per output
   std::uint64_t seed = 0;
-  Index memory_bytes = Index{4} << 30;      ///< budget for working memory
-  double tolerance = 1e-10;                 ///< cg: relative residual to reach
-  int passes = 20;                          ///< sgd: passes over the rows
-  std::vector<std::string> classes;         ///< not empty: targets are class numbers 0 … K-1, coded on a simplex
-  std::vector<std::string> target_names;    ///< for messages and graph(...) edge lists; may be empty
+  Index memory_bytes = Index{4} << 30;    ///< budget for working memory
+  double tolerance = 1e-10;               ///< cg: relative residual to reach
+  int passes = 20;                        ///< sgd: passes over the rows
+  std::vector<std::string> classes;       ///< not empty: targets are class numbers 0 … K-1, coded on a simplex
+  std::vector<std::string> target_names;  ///< for messages and graph(...) edge lists; may be empty
   Progress* progress = nullptr;
 };
 
 /// What happened in a fit, as data.
 struct FitSummary {
   Index rows = 0;
-  double weight = 0;       ///< Σ of row weights
+  double weight = 0;  ///< Σ of row weights
   Index inputs = 0;
-  Index outputs = 0;       ///< p of the fitted function (classes - 1 for classification)
-  Index features = 0;      ///< scalar feature columns; rows for an exact model
-  Index parameters = 0;    ///< length of θ
-  std::string kernel;      ///< as resolved
+  Index outputs = 0;     ///< p of the fitted function (classes - 1 for classification)
+  Index features = 0;    ///< scalar feature columns; rows for an exact model
+  Index parameters = 0;  ///< length of θ
+  std::string kernel;    ///< as resolved
   std::string map;
-  std::string sampling;    ///< monte_carlo, orthogonal, quasi, or "" for exact
+  std::string sampling;  ///< monte_carlo, orthogonal, quasi, or "" for exact
   std::string solver;
   std::string precision;
   double penalty = 0;
-  bool penalty_chosen = false;              ///< by leave-one-out
-  std::optional<double> leave_one_out_rmse; ///< root mean square over rows and outputs, in scaled units
+  bool penalty_chosen = false;               ///< by leave-one-out
+  std::optional<double> leave_one_out_rmse;  ///< root mean square over rows and outputs, in scaled units
   Index leave_one_out_rows = 0;
   double degrees_of_freedom = 0;
   int iterations = 0;
   double residual = 0;
-  std::string status = "ok";                ///< ok, approximate (iterative solver stopped early), recovered (see notes)
-  std::vector<std::string> notes;           ///< sentences for people
-  std::map<std::string, double> seconds;    ///< total and stages
+  std::string status = "ok";              ///< ok, approximate (iterative solver stopped early), recovered (see notes)
+  std::vector<std::string> notes;         ///< sentences for people
+  std::map<std::string, double> seconds;  ///< total and stages
   Index peak_memory_bytes = 0;
   std::vector<std::pair<double, double>> penalty_path;  ///< (λ, leave-one-out mean square)
 };

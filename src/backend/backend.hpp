@@ -7,8 +7,8 @@
 #include "base/matrix.hpp"
 
 /// The primitives that everything numerical is made of. All matrices are row-major; Real is float or double.
-/// Work is cut into tiles that depend on the sizes alone and each tile is computed by one thread, so results are bit-equal for
-/// any number of threads.
+/// Work is cut into tiles that depend on the sizes alone and each tile is computed by one thread, so results are bit-equal
+/// for any number of threads.
 namespace mercer {
 
 /// C = alpha · op(A) op(B) + beta · C.  2·m·n·k flops.
@@ -39,7 +39,8 @@ void solve_lower_transposed(ConstMatrix l, MutMatrix b);
 /// B := (LLᵀ)⁻¹B.
 void cholesky_solve(ConstMatrix l, MutMatrix b);
 
-/// Eigenvalues ascending, eigenvectors as rows of `vectors`: A = Σ values[k]·vectors(k,·)ᵀvectors(k,·). Reads the lower triangle.
+/// Eigenvalues ascending, eigenvectors as rows of `vectors`: A = Σ values[k]·vectors(k,·)ᵀvectors(k,·). Reads the lower
+/// triangle.
 struct Eigen {
   std::vector<double> values;
   Matrix<double> vectors;

@@ -20,7 +20,9 @@ Index checked_product(Index a, Index b) {
   return product;
 }
 
-Index checked_product(Index a, Index b, Index c) { return checked_product(checked_product(a, b), c); }
+Index checked_product(Index a, Index b, Index c) {
+  return checked_product(checked_product(a, b), c);
+}
 
 std::size_t checked_bytes(Index rows, Index cols, std::size_t element_size) {
   return static_cast<std::size_t>(checked_product(rows, cols, static_cast<Index>(element_size)));

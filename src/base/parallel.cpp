@@ -108,7 +108,9 @@ std::mutex pool_mutex;  // held while a batch runs: callers from several threads
 std::unique_ptr<Pool> pool;
 std::atomic<int> wanted{0};
 
-int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+int core_count() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 /// The threads of the parent do not exist in the child: forget them without joining.
 void after_fork_in_child() {
@@ -118,7 +120,9 @@ void after_fork_in_child() {
 
 }  // namespace
 
-void set_threads(int count) { wanted.store(std::max(0, count)); }
+void set_threads(int count) {
+  wanted.store(std::max(0, count));
+}
 
 int threads() {
   const int count = wanted.load();

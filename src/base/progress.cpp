@@ -12,9 +12,15 @@ static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler")
 
 Progress::~Progress() = default;
 
-void request_stop() noexcept { stop.store(true); }
-void clear_stop() noexcept { stop.store(false); }
-bool stop_requested() noexcept { return stop.load(); }
+void request_stop() noexcept {
+  stop.store(true);
+}
+void clear_stop() noexcept {
+  stop.store(false);
+}
+bool stop_requested() noexcept {
+  return stop.load();
+}
 
 void check_stop() {
   if (stop.load()) throw Error(ErrorKind::interrupted, "stopped at your request; nothing was written");

@@ -14,7 +14,9 @@ Index peak_memory_bytes() {
   return static_cast<Index>(usage.ru_maxrss) * 1024;
 }
 
-Index physical_memory_bytes() { return static_cast<Index>(sysconf(_SC_PHYS_PAGES)) * static_cast<Index>(sysconf(_SC_PAGESIZE)); }
+Index physical_memory_bytes() {
+  return static_cast<Index>(sysconf(_SC_PHYS_PAGES)) * static_cast<Index>(sysconf(_SC_PAGESIZE));
+}
 
 Index available_memory_bytes() {
   std::ifstream info("/proc/meminfo");

@@ -26,8 +26,8 @@ bool ArrayRows::next(Index max_rows, RowBlock& block) {
   block.first_row = position_;
   block.inputs = inputs_.row_range(position_, count);
   block.targets = targets_.cols > 0 ? targets_.row_range(position_, count) : ConstMatrix(nullptr, count, 0);
-  block.weights = weights_.empty() ? weights_
-                                   : weights_.subspan(static_cast<std::size_t>(position_), static_cast<std::size_t>(count));
+  block.weights =
+      weights_.empty() ? weights_ : weights_.subspan(static_cast<std::size_t>(position_), static_cast<std::size_t>(count));
   position_ += count;
   return true;
 }

@@ -39,8 +39,8 @@ struct Schema {
 };
 
 struct DatasetOptions {
-  /// Column selections: comma-separated names, 0-based numbers, ranges "3-7" of numbers or "a-b" of names, "last:8", "first:2".
-  /// A name that is itself a column wins over every other reading.
+  /// Column selections: comma-separated names, 0-based numbers, ranges "3-7" of numbers or "a-b" of names, "last:8",
+  /// "first:2". A name that is itself a column wins over every other reading.
   std::string targets;
   std::string inputs;   ///< empty: every column that is neither target nor weight
   std::string weights;  ///< one column, or empty
@@ -48,11 +48,11 @@ struct DatasetOptions {
   bool one_hot = false;   ///< turn text input columns into categories; otherwise text in an input is an error
   bool classify = false;  ///< the one target is a class label, text or number; also chosen when the target column is text
   std::string format;     ///< "csv", "tsv", "arff", "svmlight", "npy", "idx", "hdf5"; empty: by name, then by content
-  std::string header = "auto";  ///< "auto", "yes", "no" (CSV)
+  std::string header = "auto";    ///< "auto", "yes", "no" (CSV)
   bool targets_optional = false;  ///< with `like`: a file without the target columns is fine (predict)
-  const Schema* like = nullptr;   ///< read by this schema instead of the selections above: columns by name where the file has
-                                  ///< names, else by position; a category never seen in training is an error naming it
-  Index memory_bytes = 0;         ///< keep the parsed rows in memory when they take no more than this; else parse on every pass
+  const Schema* like = nullptr;  ///< read by this schema instead of the selections above: columns by name where the file has
+                                 ///< names, else by position; a category never seen in training is an error naming it
+  Index memory_bytes = 0;  ///< keep the parsed rows in memory when they take no more than this; else parse on every pass
 };
 
 /// An open data file. Opening reads what it must to know the schema (categories, classes, means, missing cells), so every
@@ -61,8 +61,8 @@ class Dataset : public RowSource {
  public:
   virtual const Schema& schema() const = 0;
   virtual bool has_targets() const = 0;
-  virtual Index rows_dropped() const = 0;    ///< by Missing::drop
-  virtual Index cells_filled() const = 0;    ///< by Missing::mean
+  virtual Index rows_dropped() const = 0;  ///< by Missing::drop
+  virtual Index cells_filled() const = 0;  ///< by Missing::mean
 };
 
 /// Opens one file or several of the same columns, as if they were one. "-" is standard input (kept in memory).

@@ -229,7 +229,7 @@ void TensorFile::save(const std::string& path) const {
 }
 
 TensorFile TensorFile::read(Index size, const Reader& next, const std::string& path) {
-  constexpr Index least = static_cast<Index>(length_bytes);
+  constexpr auto least = static_cast<Index>(length_bytes);
   if (size == 0) fail_file(path + ": is empty");
   if (size < least) fail_file(path + ": is too short to be a Mercer file");
   std::array<std::byte, length_bytes> length{};

@@ -24,8 +24,8 @@ class CsvWriter {
   std::unique_ptr<State> state_;
 };
 
-/// Writes a rows × cols NPY (version 1.0, '<f8', C order) block of rows by block of rows, atomically; what is written must add
-/// up to `rows`.
+/// Writes a rows × cols NPY (version 1.0, '<f8', C order) block of rows by block of rows, atomically; what is written must
+/// add up to `rows`.
 class NpyWriter {
  public:
   NpyWriter(const std::string& path, Index rows, Index cols);

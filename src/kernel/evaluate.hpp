@@ -23,7 +23,8 @@ std::vector<double> parameters(const Kernel& kernel);
 std::vector<std::string> parameter_names(const Kernel& kernel);
 Kernel with_parameters(const Kernel& kernel, std::span<const double> parameters);
 
-/// ∂k/∂parameters at (x, z), same order as parameters().  ν of Matérn and degrees are not parameters: they are fixed choices.
+/// ∂k/∂parameters at (x, z), same order as parameters().  ν of Matérn and degrees are not parameters: they are fixed
+/// choices.
 void parameter_gradient(const Kernel& kernel, Point x, Point z, MutPoint gradient);
 
 /// out(i, j) = k(x_i, z_j): parallel over tiles, equal to value() to 1e-12.

@@ -80,7 +80,7 @@ class Parser {
   Kernel scalar(std::string_view name);
   OperatorKernel operator_kernel(std::string_view name, std::size_t position);
 
-  void arguments(const std::string& owner, std::initializer_list<Slot> slots);
+  void arguments(const std::string& owner, std::initializer_list<Slot> slot_list);
   const Slot& named_slot(const std::string& owner, const std::vector<Slot>& slots, std::string_view name,
                          std::size_t position) const;
   Kernel scalar_argument(const std::string& owner);

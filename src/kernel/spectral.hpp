@@ -41,8 +41,9 @@ std::vector<SpectralTerm> spectral_terms(const Kernel& kernel, Index inputs);
 /// Refuses, saying why, a sampling that the laws of this term do not allow; turns `automatic` into a definite one.
 Sampling resolve_sampling(Sampling sampling, const SpectralTerm& term, Index inputs);
 
-/// count × d frequencies of the term: row j is a pure function of (stream, j) (for quasi: of (stream, j) and never of count).
-/// Bit-equal on every machine and for every number of threads.
-Matrix<double> sample_frequencies(const SpectralTerm& term, Index inputs, Index count, Sampling sampling, const Stream& stream);
+/// count × d frequencies of the term: row j is a pure function of (stream, j) (for quasi: of (stream, j) and never of
+/// count). Bit-equal on every machine and for every number of threads.
+Matrix<double> sample_frequencies(const SpectralTerm& term, Index inputs, Index count, Sampling sampling,
+                                  const Stream& stream);
 
 }  // namespace mercer

@@ -94,7 +94,7 @@ std::string TextCursor::quoted_string() {
   return result;
 }
 
-void TextCursor::fail(const std::string& what, std::size_t position, const std::string& hint) const {
+void TextCursor::fail(const std::string& what, std::size_t position, const std::string& hint) {
   fail_argument("kernel text: " + what + " at position " + std::to_string(position + 1) + hint);
 }
 

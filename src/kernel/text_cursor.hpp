@@ -28,7 +28,7 @@ class TextCursor {
   std::string quoted_string();
 
   /// Throws "kernel text: <what> at position <1-based><hint>".
-  [[noreturn]] void fail(const std::string& what, std::size_t position, const std::string& hint = "") const;
+  [[noreturn]] static void fail(const std::string& what, std::size_t position, const std::string& hint = "");
   /// Throws with what stands at the cursor: "expected <what> but found 'x'".
   [[noreturn]] void fail_expected(const std::string& what);
 

@@ -131,7 +131,9 @@ Matrix<double> symmetric_factor(ConstMatrix a) {
   return b;
 }
 
-Index field_factor_width(Index d, double share) { return (share > 0 ? 1 : 0) + (share < 1 ? d - 1 : 0); }
+Index field_factor_width(Index d, double share) {
+  return (share > 0 ? 1 : 0) + (share < 1 ? d - 1 : 0);
+}
 
 void append_field_factor(Point omega, double share, std::vector<double>& factors) {
   const auto d = static_cast<Index>(omega.size());

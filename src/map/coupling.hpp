@@ -44,7 +44,7 @@ class Coupling {
     Index first_column = 0;
     Index columns = 0;
     Index first_parameter = 0;
-    Index width = 0;           ///< p'
+    Index width = 0;  ///< p'
     bool constant = false;
     Index period = 1;          ///< number of distinct factors
     Matrix<double> factor;     ///< constant: B, p × p'

@@ -72,7 +72,7 @@ std::vector<Index> apportion(Index total, const std::vector<double>& weights) {
   std::vector<Index> share(weights.size(), 1);
   std::vector<double> remainder(weights.size());
   Index left = total - count;
-  const double spread = static_cast<double>(left);
+  const auto spread = static_cast<double>(left);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double exact = spread * weights[i] / sum;
     share[i] += static_cast<Index>(exact);
@@ -88,17 +88,22 @@ std::vector<Index> apportion(Index total, const std::vector<double>& weights) {
 
 const char* to_string(Sampling sampling) {
   switch (sampling) {
-    case Sampling::monte_carlo: return "monte_carlo";
-    case Sampling::orthogonal: return "orthogonal";
-    case Sampling::quasi: return "quasi";
-    case Sampling::automatic: break;
+    case Sampling::monte_carlo:
+      return "monte_carlo";
+    case Sampling::orthogonal:
+      return "orthogonal";
+    case Sampling::quasi:
+      return "quasi";
+    case Sampling::automatic:
+      break;
   }
   return "automatic";
 }
 
 FourierMap::FourierMap(const OperatorKernel& resolved, Index inputs, Index outputs, const FourierRecipe& recipe)
     : inputs_(inputs), coupling_(outputs) {
-  if (recipe.frequencies < 1) fail_argument("a Fourier map needs at least one frequency, got " + std::to_string(recipe.frequencies));
+  if (recipe.frequencies < 1)
+    fail_argument("a Fourier map needs at least one frequency, got " + std::to_string(recipe.frequencies));
   const std::vector<Part> parts = parts_of(resolved, inputs);
   std::vector<double> weights;
   for (const auto& part : parts) {
@@ -121,7 +126,7 @@ FourierMap::FourierMap(const OperatorKernel& resolved, Index inputs, Index outpu
     group.first_frequency = frequency;
     group.monomials = part.spectral.monomials;
     group.plain = is_one(group.monomials);
-    Index columns = static_cast<Index>(group.monomials.size());
+    auto columns = static_cast<Index>(group.monomials.size());
     group.scale = std::sqrt(part.weight);
     if (part.spectral.has_frequencies()) {
       group.frequencies = shares[static_cast<std::size_t>(random_part++)];
@@ -134,10 +139,12 @@ FourierMap::FourierMap(const OperatorKernel& resolved, Index inputs, Index outpu
       std::ranges::copy(drawn.values(), frequencies_.row(frequency).data());
       frequency += group.frequencies;
     }
-    if (coupling_.columns() + columns > most_columns) fail_argument("the map would have more than 16 million feature columns");
+    if (coupling_.columns() + columns > most_columns)
+      fail_argument("the map would have more than 16 million feature columns");
     const double share = field_share(term);
     if (share < 0) {
-      coupling_.append_constant(columns, symmetric_factor(output_matrix(std::get<Decomposable>(term.form).outputs, outputs)));
+      coupling_.append_constant(columns,
+                                symmetric_factor(output_matrix(std::get<Decomposable>(term.form).outputs, outputs)));
     } else {
       std::vector<double> factors;
       for (Index j = 0; j < group.frequencies; ++j) {
@@ -148,7 +155,8 @@ FourierMap::FourierMap(const OperatorKernel& resolved, Index inputs, Index outpu
     groups_.push_back(std::move(group));
   }
   frequencies_single_ = Matrix<float>(total, inputs);
-  std::ranges::transform(frequencies_.values(), frequencies_single_.values().begin(), [](double w) { return static_cast<float>(w); });
+  std::ranges::transform(frequencies_.values(), frequencies_single_.values().begin(),
+                         [](double w) { return static_cast<float>(w); });
 }
 
 std::string FourierMap::sampling_name() const {

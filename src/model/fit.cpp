@@ -24,7 +24,9 @@ constexpr Index factored_loo_rows = 1000;
 /// Above this the factorisation itself takes minutes and gigabytes.
 constexpr Index direct_limit = 12000;
 
-Index system_size(const Coupling& coupling) { return coupling.is_constant() ? coupling.columns() : coupling.parameters(); }
+Index system_size(const Coupling& coupling) {
+  return coupling.is_constant() ? coupling.columns() : coupling.parameters();
+}
 
 Matrix<double> codes_of(const Recipe& recipe) {
   return recipe.classes.empty() ? Matrix<double>() : simplex_codes(static_cast<Index>(recipe.classes.size()));
@@ -87,7 +89,8 @@ double pilot_penalty(RowSource& rows, const Recipe& recipe, const FitOptions& op
   const LeaveOneOutRows kept = leave_one_out_rows(map, rows, system, options.seed, options.progress);
   const PenaltyPath path = leave_one_out(EigenSystem(system), kept, penalty_grid(system, 2));
   record_path(path, summary);
-  summary.notes.push_back("the penalty was chosen with a pilot of " + std::to_string(pilot.fourier.frequencies) + " frequencies");
+  summary.notes.push_back("the penalty was chosen with a pilot of " + std::to_string(pilot.fourier.frequencies) +
+                          " frequencies");
   return path.scores[path.best].penalty;
 }
 
@@ -99,11 +102,13 @@ PenaltyPath search_penalty(const NormalSystem& system, const LeaveOneOutRows& ke
   PenaltyPath fine = leave_one_out(system, kept, {best * 0.2, best * 0.5, best * 2, best * 5}, progress);
   std::ranges::copy(fine.scores, std::back_inserter(path.scores));
   std::ranges::sort(path.scores, {}, &PenaltyScore::penalty);
-  path.best = static_cast<std::size_t>(std::ranges::min_element(path.scores, {}, &PenaltyScore::mean_square) - path.scores.begin());
+  path.best =
+      static_cast<std::size_t>(std::ranges::min_element(path.scores, {}, &PenaltyScore::mean_square) - path.scores.begin());
   return path;
 }
 
-void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver, Model::State& state) {
+void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
+                Model::State& state) {
   FitSummary& summary = state.summary;
   const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
   Stopwatch watch;
@@ -227,11 +232,13 @@ void check_options(const FitOptions& options, bool exact) {
     fail_argument("unknown solver " + mercer::quoted(options.solver) + did_you_mean(options.solver, solvers) +
                   "; it is one of auto, eigen, cholesky, cg, sgd");
   }
-  if (exact && options.solver != "auto") fail_argument("--solver " + options.solver + " goes with a Fourier map; --map exact has its own");
+  if (exact && options.solver != "auto")
+    fail_argument("--solver " + options.solver + " goes with a Fourier map; --map exact has its own");
   if (options.penalty && (!(*options.penalty >= 0) || !std::isfinite(*options.penalty))) {
     fail_argument("the penalty must be a finite number not below 0, got " + shortest(*options.penalty));
   }
-  if (!(options.tolerance > 0 && options.tolerance < 1)) fail_argument("the tolerance must lie between 0 and 1, got " + shortest(options.tolerance));
+  if (!(options.tolerance > 0 && options.tolerance < 1))
+    fail_argument("the tolerance must lie between 0 and 1, got " + shortest(options.tolerance));
   if (options.passes < 1) fail_argument("sgd needs at least one pass, got " + std::to_string(options.passes));
 }
 
@@ -260,7 +267,8 @@ SolverChoice choose_solver(const FourierMap& map, const FitOptions& options) {
   if (options.solver != "auto") return {options.solver, "asked for"};
   const Coupling& coupling = map.coupling();
   const Index size = system_size(coupling);
-  const double bytes = fit_memory_bytes(coupling.columns(), coupling.parameters(), coupling.outputs(), coupling.is_constant());
+  const double bytes =
+      fit_memory_bytes(coupling.columns(), coupling.parameters(), coupling.outputs(), coupling.is_constant());
   if (size > direct_limit) return {"cg", std::to_string(size) + " unknowns are too many to factor"};
   if (bytes > static_cast<double>(options.memory_bytes)) {
     return {"cg", "the normal matrix needs " + human_bytes(bytes) + ", more than the memory budget"};
@@ -330,7 +338,8 @@ Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, 
         summary.penalty = penalty;
       }
     }
-    summary.notes.emplace_back("the penalty was chosen by generalised cross-validation, since statistics hold no rows to leave out");
+    summary.notes.emplace_back(
+        "the penalty was chosen by generalised cross-validation, since statistics hold no rows to leave out");
     take(eigen.solve(summary.penalty, keep), *state);
   }
   return finish_model(std::move(state), total);

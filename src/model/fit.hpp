@@ -13,8 +13,8 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
 /// The statistics of raw rows under a recipe, for shards.
 RidgeStatistics accumulate_recipe(RowSource& raw_rows, const Recipe& recipe, Progress* progress);
 
-/// A model from statistics alone. Without rows there is no leave-one-out: an automatic penalty is the one of least generalised
-/// cross-validation error.
+/// A model from statistics alone. Without rows there is no leave-one-out: an automatic penalty is the one of least
+/// generalised cross-validation error.
 Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, const FitOptions& options);
 
 /// The solver that `auto` takes, with the reason in words.

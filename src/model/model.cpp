@@ -15,7 +15,9 @@
 namespace mercer {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 
 /// Rows handled at a time: features of a block stay in cache.
 constexpr Index block_rows = 512;
@@ -94,7 +96,8 @@ void for_scaled_blocks(const Model::State& state, ConstMatrix x, const Compute& 
 
 void check_shapes(const Model& model, ConstMatrix x, MutMatrix mean) {
   if (x.cols != model.inputs()) {
-    fail_argument("the model takes " + std::to_string(model.inputs()) + " inputs but the rows have " + std::to_string(x.cols));
+    fail_argument("the model takes " + std::to_string(model.inputs()) + " inputs but the rows have " +
+                  std::to_string(x.cols));
   }
   if (mean.rows != x.rows || mean.cols != model.outputs()) fail_argument("the array for predictions has the wrong shape");
 }
@@ -103,12 +106,18 @@ void check_shapes(const Model& model, ConstMatrix x, MutMatrix mean) {
 
 Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
-Index Model::inputs() const { return state_->recipe.inputs(); }
+Index Model::inputs() const {
+  return state_->recipe.inputs();
+}
 Index Model::outputs() const {
   return state_->recipe.classes.empty() ? state_->recipe.outputs() : static_cast<Index>(state_->recipe.classes.size());
 }
-const std::vector<std::string>& Model::classes() const { return state_->recipe.classes; }
-const FitSummary& Model::summary() const { return state_->summary; }
+const std::vector<std::string>& Model::classes() const {
+  return state_->recipe.classes;
+}
+const FitSummary& Model::summary() const {
+  return state_->summary;
+}
 bool Model::has_uncertainty() const {
   return state_->problem ? state_->exact.has_spread() : state_->posterior.kind != Posterior::Kind::none;
 }

@@ -7,7 +7,8 @@
 
 namespace mercer {
 
-/// The model inside a container that has been read already; `path` is for messages. Everything is checked against everything.
+/// The model inside a container that has been read already; `path` is for messages. Everything is checked against
+/// everything.
 Model read_model(const TensorFile& file, const std::string& path);
 
 }  // namespace mercer

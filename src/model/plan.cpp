@@ -42,7 +42,8 @@ Sampled sample(RowSource& scaled, Index most) {
           square += std::pow(block.inputs(i, k) - mean[j], 2);
         }
         if (measuring) result.diameter = std::max(result.diameter, 2 * std::sqrt(square));
-        if (!measuring && next < wanted && row == next * n / wanted) std::ranges::copy(block.inputs.row(i), result.rows.row(next++).begin());
+        if (!measuring && next < wanted && row == next * n / wanted)
+          std::ranges::copy(block.inputs.row(i), result.rows.row(next++).begin());
       }
     }
   }
@@ -76,8 +77,8 @@ Measured measure(const FourierMap& map, const Matrix<double>& exact, const Matri
     for (Index j = 0; j <= i; ++j, ++pairs) {
       for (Index a = 0; a < p; ++a) {
         for (Index b = 0; b < p; ++b) {
-          difference(a, b) = (approximate(i * p + a, j * p + b) - exact(i * p + a, j * p + b) + approximate(i * p + b, j * p + a) -
-                              exact(i * p + b, j * p + a)) /
+          difference(a, b) = (approximate(i * p + a, j * p + b) - exact(i * p + a, j * p + b) +
+                              approximate(i * p + b, j * p + a) - exact(i * p + b, j * p + a)) /
                              2;
         }
       }
@@ -112,10 +113,12 @@ double gram_speed(Precision precision) {
 
 Plan make_plan(RowSource& raw, const FitOptions& options, double error, double confidence) {
   if (!(error > 0 && error < 1)) fail_argument("--error must lie between 0 and 1, got " + shortest(error));
-  if (!(confidence > 0 && confidence < 1)) fail_argument("--confidence must lie between 0 and 1, got " + shortest(confidence));
+  if (!(confidence > 0 && confidence < 1))
+    fail_argument("--confidence must lie between 0 and 1, got " + shortest(confidence));
   constexpr Index most_values = 600;  // np of the measured Gram matrix
   const Recipe recipe = prepare(raw, options);
-  const Matrix<double> codes = recipe.classes.empty() ? Matrix<double>() : simplex_codes(static_cast<Index>(recipe.classes.size()));
+  const Matrix<double> codes =
+      recipe.classes.empty() ? Matrix<double>() : simplex_codes(static_cast<Index>(recipe.classes.size()));
   ScaledRows scaled(raw, recipe.scaling, codes);
   const Index d = recipe.inputs();
   const Index p = recipe.outputs();
@@ -131,7 +134,8 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
     plan.kernel_norm = std::max(plan.kernel_norm, spectral_norm(exact.view().row_range(i * p, p).col_range(i * p, p)));
   }
   if (!(plan.kernel_norm > 0)) fail_argument("the kernel is 0 on these rows");
-  plan.guaranteed_frequencies = features_for(recipe.kernel, d, p, plan.diameter, error * plan.kernel_norm, 1 - confidence, &plan.no_guarantee);
+  plan.guaranteed_frequencies =
+      features_for(recipe.kernel, d, p, plan.diameter, error * plan.kernel_norm, 1 - confidence, &plan.no_guarantee);
   plan.flops = gram_speed(recipe.precision);
   std::vector<Index> sizes = {100, 300, 1000, 3000};
   if (std::ranges::find(sizes, recipe.fourier.frequencies) == sizes.end() && recipe.fourier.frequencies <= 10000) {
@@ -150,16 +154,18 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
     row.largest_error = m.largest / plan.kernel_norm;
     row.typical_error = m.typical / plan.kernel_norm;
     std::string ignored;
-    if (const auto bound = error_for(recipe.kernel, d, p, plan.diameter, 1 - confidence, frequencies, &ignored)) row.guaranteed = *bound / plan.kernel_norm;
+    if (const auto bound = error_for(recipe.kernel, d, p, plan.diameter, 1 - confidence, frequencies, &ignored))
+      row.guaranteed = *bound / plan.kernel_norm;
     row.memory_bytes = fit_memory_bytes(map.columns(), map.coupling().parameters(), p, map.coupling().is_constant());
-    const auto m3 = std::pow(static_cast<double>(map.coupling().is_constant() ? map.columns() : map.coupling().parameters()), 3);
+    const auto m3 =
+        std::pow(static_cast<double>(map.coupling().is_constant() ? map.columns() : map.coupling().parameters()), 3);
     row.seconds = (static_cast<double>(plan.rows) * std::pow(static_cast<double>(map.columns()), 2) + m3 / 3) / plan.flops;
     plan.table.push_back(row);
   }
   // Error falls like D^-1/2: carry the largest map's measurement over to the wanted error.
   const PlanRow& last = plan.table.back();
-  plan.advised_frequencies =
-      std::max<Index>(1, static_cast<Index>(std::ceil(static_cast<double>(last.frequencies) * std::pow(last.largest_error / error, 2))));
+  plan.advised_frequencies = std::max<Index>(
+      1, static_cast<Index>(std::ceil(static_cast<double>(last.frequencies) * std::pow(last.largest_error / error, 2))));
   return plan;
 }
 

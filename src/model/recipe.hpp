@@ -23,7 +23,7 @@ struct Recipe {
   bool intercept = true;
   Precision precision = Precision::double_;
   std::vector<double> target_mean;  ///< of the training rows, in the user's units: what a constant model would predict
-  Schema schema;  ///< columns of the files this came from; empty names when fitted from arrays
+  Schema schema;                    ///< columns of the files this came from; empty names when fitted from arrays
 
   Index inputs() const { return static_cast<Index>(scaling.input_shift.size()); }
   /// p of the fitted function.

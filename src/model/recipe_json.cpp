@@ -42,7 +42,8 @@ Recipe read_recipe(const json& j, const TensorFile& file, const std::string& pat
     recipe.classes = j.at("classes").get<std::vector<std::string>>();
     for (const json& column : j.at("inputs")) {
       recipe.schema.inputs.push_back({column.at("name").get<std::string>(),
-                                      column.at("categories").get<std::vector<std::string>>(), column.at("fill").get<double>()});
+                                      column.at("categories").get<std::vector<std::string>>(),
+                                      column.at("fill").get<double>()});
     }
     recipe.schema.targets = j.at("targets").get<std::vector<std::string>>();
     recipe.schema.weights = j.at("weights").get<std::string>();
@@ -50,7 +51,8 @@ Recipe read_recipe(const json& j, const TensorFile& file, const std::string& pat
     recipe.scaling.input_shift = file.vector("scaling.input_shift");
     recipe.scaling.input_scale = file.vector("scaling.input_scale", recipe.inputs());
     recipe.scaling.target_shift = file.vector("scaling.target_shift");
-    recipe.scaling.target_scale = file.vector("scaling.target_scale", static_cast<Index>(recipe.scaling.target_shift.size()));
+    recipe.scaling.target_scale =
+        file.vector("scaling.target_scale", static_cast<Index>(recipe.scaling.target_shift.size()));
     recipe.target_mean = file.vector("target_mean", static_cast<Index>(recipe.scaling.target_shift.size()));
     for (const auto* scales : {&recipe.scaling.input_scale, &recipe.scaling.target_scale}) {
       for (const double s : *scales) {
@@ -67,7 +69,8 @@ Recipe read_recipe(const json& j, const TensorFile& file, const std::string& pat
     if (needs_median(recipe.kernel) || needs_covariance(recipe.kernel)) fail_file("its kernel is not resolved");
     for (const OperatorTerm& term : recipe.kernel.terms) {
       const auto* form = std::get_if<Decomposable>(&term.form);
-      if (form != nullptr && std::holds_alternative<GraphOutputs>(form->outputs)) fail_file("its kernel refers to another file");
+      if (form != nullptr && std::holds_alternative<GraphOutputs>(form->outputs))
+        fail_file("its kernel refers to another file");
     }
     recipe.kernel = resolve(recipe.kernel, facts);
     return recipe;
@@ -130,7 +133,8 @@ FitSummary summary_from_json(const json& j) {
   s.notes = j.at("notes").get<std::vector<std::string>>();
   s.seconds = j.at("seconds").get<std::map<std::string, double>>();
   s.peak_memory_bytes = j.at("peak_memory_bytes").get<Index>();
-  for (const json& pair : j.at("penalty_path")) s.penalty_path.emplace_back(pair.at(0).get<double>(), pair.at(1).get<double>());
+  for (const json& pair : j.at("penalty_path"))
+    s.penalty_path.emplace_back(pair.at(0).get<double>(), pair.at(1).get<double>());
   return s;
 }
 
@@ -145,8 +149,10 @@ json metadata_json(const TensorFile& file, const std::string& key, const std::st
 void check_kind(const TensorFile& file, const std::string& kind, const std::string& path) {
   const auto found = file.metadata.find("mercer.kind");
   const auto format = file.metadata.find("mercer.format");
-  if (found == file.metadata.end() || format == file.metadata.end()) fail_file(path + ": this is a safetensors file, but not one of Mercer's");
-  if (found->second != kind) fail_file(path + ": this file holds " + mercer::quoted(found->second) + ", and a " + kind + " is needed here");
+  if (found == file.metadata.end() || format == file.metadata.end())
+    fail_file(path + ": this is a safetensors file, but not one of Mercer's");
+  if (found->second != kind)
+    fail_file(path + ": this file holds " + mercer::quoted(found->second) + ", and a " + kind + " is needed here");
   if (format->second != std::to_string(format_version)) {
     fail_file(path + ": written in format " + mercer::quoted(format->second) + ", and this program reads format " +
               std::to_string(format_version) + "; use the Mercer that wrote it, or a newer one");

@@ -12,10 +12,12 @@
 namespace mercer {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 
-/// [k(x,x) - k_xᵀS⁻¹k_x + gᵀ(EᵀS⁻¹E)⁻¹g]/ridge with g = e(x) - EᵀS⁻¹k_x, the part that the unknown intercept adds, for the query
-/// columns `kx` (N × q, rows weighted) with prior variances `prior` and intercept columns `e0` (width × q).
+/// [k(x,x) - k_xᵀS⁻¹k_x + gᵀ(EᵀS⁻¹E)⁻¹g]/ridge with g = e(x) - EᵀS⁻¹k_x, the part that the unknown intercept adds, for the
+/// query columns `kx` (N × q, rows weighted) with prior variances `prior` and intercept columns `e0` (width × q).
 std::vector<double> spread(const Matrix<double>& factor, const Matrix<double>& intercepts, Matrix<double> kx,
                            const std::vector<double>& prior, const Matrix<double>& e0, double ridge) {
   solve_lower(factor, kx);

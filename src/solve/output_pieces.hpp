@@ -5,8 +5,8 @@
 
 namespace mercer {
 
-/// Directions v_j of the outputs that share an eigenvalue γ of A: a decomposable kernel is a scalar kernel γk along each of them.
-/// Directions with γ = 0 carry only a mean.
+/// Directions v_j of the outputs that share an eigenvalue γ of A: a decomposable kernel is a scalar kernel γk along each of
+/// them. Directions with γ = 0 carry only a mean.
 struct OutputPiece {
   double gain = 1;                              ///< γ
   std::vector<std::vector<double>> directions;  ///< orthonormal, each of length p

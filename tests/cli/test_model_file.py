@@ -171,7 +171,7 @@ def test_asked_twice_it_stops_at_once(tmp_path):
                                  ["--map", "fourier:3000", "--solver", "cholesky"], ["--map", "fourier:3000", "--solver", "cg"],
                                  ["--map", "fourier:1000", "--solver", "sgd", "--passes", "100000"]])
 def test_stops_in_the_middle_of_any_solver(tmp_path, how):
-    """One call of LAPACK's eigendecomposition cannot be interrupted; `auto` takes it up to 1600 unknowns only."""
+    """One call of LAPACK's eigendecomposition cannot be interrupted: here it is kept to 1600 unknowns."""
     random = np.random.default_rng(14)
     x = random.normal(size=(3000, 4))
     write_csv(tmp_path / "t.csv", ["a", "b", "c", "d", "y"], [*x.T, np.sin(x).sum(1)])

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <vector>
 
@@ -38,10 +40,9 @@ std::string fitting_kernels() {
 }
 
 bool is_fallback(const std::string& kernels) {
-  for (const char* old : {"Prescott", "Core2", "Katmai", "Coppermine", "Northwood", "Banias", "Athlon", "Opteron", "Nehalem"}) {
-    if (kernels.find(old) == 0) return true;
-  }
-  return false;
+  constexpr std::array<const char*, 9> old = {"Prescott", "Core2",  "Katmai",  "Coppermine", "Northwood",
+                                              "Banias",   "Athlon", "Opteron", "Nehalem"};
+  return std::ranges::any_of(old, [&](const char* name) { return kernels.starts_with(name); });
 }
 
 void* open_library(std::string& loaded) {

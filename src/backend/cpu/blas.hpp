@@ -2,15 +2,15 @@
 #include <string>
 
 /// The BLAS and LAPACK routines Mercer calls, loaded at first use. OpenBLAS picks its kernels while it is being loaded and
-/// falls back to 20-year-old ones on CPUs it does not know; loading it ourselves lets us name the right kernels first, for the
-/// program, the library and Python alike, and forbid threads of its own (the pool is ours).
+/// falls back to 20-year-old ones on CPUs it does not know; loading it ourselves lets us name the right kernels first, for
+/// the program, the library and Python alike, and forbid threads of its own (the pool is ours).
 namespace mercer {
 
 struct Blas {
   using Int = const int*;
   template <class Real>
-  using Gemm = void (*)(const char*, const char*, Int m, Int n, Int k, const Real* alpha, const Real* a, Int lda, const Real* b,
-                        Int ldb, const Real* beta, Real* c, Int ldc);
+  using Gemm = void (*)(const char*, const char*, Int m, Int n, Int k, const Real* alpha, const Real* a, Int lda,
+                        const Real* b, Int ldb, const Real* beta, Real* c, Int ldc);
   template <class Real>
   using Syrk = void (*)(const char* uplo, const char* trans, Int n, Int k, const Real* alpha, const Real* a, Int lda,
                         const Real* beta, Real* c, Int ldc);

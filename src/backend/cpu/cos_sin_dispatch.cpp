@@ -46,20 +46,27 @@ bool within_reduction(const Real* phase, Index count) {
 
 const char* to_string(Simd level) {
   switch (level) {
-    case Simd::avx512: return "avx512";
-    case Simd::avx2: return "avx2";
-    case Simd::portable: return "portable";
-    case Simd::automatic: break;
+    case Simd::avx512:
+      return "avx512";
+    case Simd::avx2:
+      return "avx2";
+    case Simd::portable:
+      return "portable";
+    case Simd::automatic:
+      break;
   }
   return "automatic";
 }
 
 bool simd_supported(Simd level) {
   switch (level) {
-    case Simd::avx512: return cpu_features().avx512;
-    case Simd::avx2: return cpu_features().avx2_fma;
+    case Simd::avx512:
+      return cpu_features().avx512;
+    case Simd::avx2:
+      return cpu_features().avx2_fma;
     case Simd::portable:
-    case Simd::automatic: break;
+    case Simd::automatic:
+      break;
   }
   return true;
 }
@@ -93,10 +100,16 @@ void cos_sin(const Real* phase, Index count, Real scale, Real* cosine, Real* sin
       continue;
     }
     switch (level) {
-      case Simd::avx512: simd_avx512::cos_sin(phase + first, n, scale, cosine + first, sine + first); break;
-      case Simd::avx2: simd_avx2::cos_sin(phase + first, n, scale, cosine + first, sine + first); break;
+      case Simd::avx512:
+        simd_avx512::cos_sin(phase + first, n, scale, cosine + first, sine + first);
+        break;
+      case Simd::avx2:
+        simd_avx2::cos_sin(phase + first, n, scale, cosine + first, sine + first);
+        break;
       case Simd::portable:
-      case Simd::automatic: simd_portable::cos_sin(phase + first, n, scale, cosine + first, sine + first); break;
+      case Simd::automatic:
+        simd_portable::cos_sin(phase + first, n, scale, cosine + first, sine + first);
+        break;
     }
   }
 }

@@ -91,8 +91,12 @@ Index cholesky(MutMatrix a) {
   return -1;
 }
 
-void solve_lower(ConstMatrix l, MutMatrix b) { solve_triangular(l, b, false); }
-void solve_lower_transposed(ConstMatrix l, MutMatrix b) { solve_triangular(l, b, true); }
+void solve_lower(ConstMatrix l, MutMatrix b) {
+  solve_triangular(l, b, false);
+}
+void solve_lower_transposed(ConstMatrix l, MutMatrix b) {
+  solve_triangular(l, b, true);
+}
 
 void cholesky_solve(ConstMatrix l, MutMatrix b) {
   solve_lower(l, b);
@@ -101,7 +105,8 @@ void cholesky_solve(ConstMatrix l, MutMatrix b) {
 
 Eigen eigh(ConstMatrix a) {
   constexpr Index largest = 32766;  // 2n² + 6n + 1 doubles of workspace, counted in 32-bit integers
-  if (a.rows > largest) fail_argument("an eigendecomposition of size " + std::to_string(a.rows) + " is beyond LAPACK's reach");
+  if (a.rows > largest)
+    fail_argument("an eigendecomposition of size " + std::to_string(a.rows) + " is beyond LAPACK's reach");
   Eigen result;
   result.values.resize(static_cast<std::size_t>(a.rows));
   result.vectors = Matrix<double>(a);
@@ -112,12 +117,13 @@ Eigen eigh(ConstMatrix a) {
   double work_size = 0;
   int iwork_size = 0;
   // Row-major lower is column-major upper; the columns LAPACK returns are our rows.
-  blas().dsyevd("V", "U", &n, result.vectors.data(), &n, result.values.data(), &work_size, &query, &iwork_size, &query, &info);
+  blas().dsyevd("V", "U", &n, result.vectors.data(), &n, result.values.data(), &work_size, &query, &iwork_size, &query,
+                &info);
   const int lwork = static_cast<int>(work_size);
   std::vector<double> work(static_cast<std::size_t>(lwork));
   std::vector<int> iwork(static_cast<std::size_t>(iwork_size));
-  blas().dsyevd("V", "U", &n, result.vectors.data(), &n, result.values.data(), work.data(), &lwork, iwork.data(), &iwork_size,
-                &info);
+  blas().dsyevd("V", "U", &n, result.vectors.data(), &n, result.values.data(), work.data(), &lwork, iwork.data(),
+                &iwork_size, &info);
   if (info != 0) fail_internal("the eigendecomposition did not converge (LAPACK dsyevd info " + std::to_string(info) + ")");
   return result;
 }

@@ -9,11 +9,14 @@
 namespace mercer {
 namespace {
 
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+Index ceil_div(Index a, Index b) {
+  return (a + b - 1) / b;
+}
 
 /// Row-major C = op(A)op(B) is column-major Cᵀ = op(B)ᵀop(A)ᵀ: swap the operands, keep the flags.
 template <class Real>
-void serial_gemm(bool ta, bool tb, Real alpha, MatrixView<const Real> a, MatrixView<const Real> b, Real beta, MatrixView<Real> c) {
+void serial_gemm(bool ta, bool tb, Real alpha, MatrixView<const Real> a, MatrixView<const Real> b, Real beta,
+                 MatrixView<Real> c) {
   const int m = checked_int(c.cols, "a matrix dimension");
   const int n = checked_int(c.rows, "a matrix dimension");
   const int k = checked_int(ta ? a.rows : a.cols, "a matrix dimension");

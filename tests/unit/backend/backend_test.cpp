@@ -34,7 +34,9 @@ RowMajor as_eigen(const Matrix<Real>& m) {
   return e;
 }
 
-double largest_difference(const RowMajor& a, const RowMajor& b) { return (a - b).cwiseAbs().maxCoeff(); }
+double largest_difference(const RowMajor& a, const RowMajor& b) {
+  return (a - b).cwiseAbs().maxCoeff();
+}
 
 TEST(Gemm, EqualsEigenForEveryTransposition) {
   for (const bool ta : {false, true}) {
