@@ -69,8 +69,14 @@ FitOptions fit_options(const Arguments& a) {
 
 std::unique_ptr<Dataset> open_like(const std::vector<std::string>& files, const Schema& schema, const Arguments& a,
                                    bool targets_optional) {
+  Schema wanted = schema;
+  if (targets_optional) {  // predicting: whatever stands in the target columns is none of our business
+    wanted.targets.clear();
+    wanted.classes.clear();
+    wanted.weights.clear();
+  }
   DatasetOptions options;
-  options.like = &schema;
+  options.like = &wanted;
   options.targets_optional = targets_optional;
   options.missing = missing_mode(a.text("missing"), targets_optional);
   options.format = a.text("format");

@@ -45,7 +45,8 @@ std::vector<const Experiment*> chosen(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto found = std::ranges::find(all, name, &Experiment::name);
     if (found == all.end()) {
-      fail_argument("there is no experiment " + mercer::quoted(name) + did_you_mean(name, known) + "; there are " + join(known, ", "));
+      fail_argument("there is no experiment " + mercer::quoted(name) + did_you_mean(name, known) + "; there are " +
+                    join(known, ", "));
     }
     list.push_back(&*found);
   }
@@ -99,7 +100,8 @@ int run_reproduce(const Arguments& a) {
     const Findings findings = experiment->run(settings);
     const auto paths = write_findings(folder, experiment->name, findings);
     const double seconds = watch.seconds();
-    console.say(experiment->name + ": " + experiment->what + (settings.quick ? " (--quick: a slice, not the experiment)" : ""));
+    console.say(experiment->name + ": " + experiment->what +
+                (settings.quick ? " (--quick: a slice, not the experiment)" : ""));
     const std::vector<std::vector<std::string>> body(findings.table.begin() + 1, findings.table.end());
     console.say(table(findings.table.front(), body));
     nlohmann::json headline = nlohmann::json::object();
@@ -108,7 +110,11 @@ int run_reproduce(const Arguments& a) {
       console.say(name + ": " + brief(value));
     }
     console.say("wrote " + join(paths, ", ") + " in " + human_seconds(seconds) + "\n");
-    done.push_back({{"name", experiment->name}, {"quick", settings.quick}, {"headline", headline}, {"files", paths}, {"seconds", seconds}});
+    done.push_back({{"name", experiment->name},
+                    {"quick", settings.quick},
+                    {"headline", headline},
+                    {"files", paths},
+                    {"seconds", seconds}});
   }
   console.emit({{"experiments", done}});
   return 0;

@@ -1,8 +1,10 @@
 #pragma once
+#include <mercer/model.hpp>
 #include <mercer/progress.hpp>
 #include <mercer/view.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,10 +28,10 @@ struct Chart {
 };
 
 struct Findings {
-  std::vector<std::string> columns;              ///< of the CSV
-  std::vector<std::vector<std::string>> rows;    ///< of the CSV
+  std::vector<std::string> columns;            ///< of the CSV
+  std::vector<std::vector<std::string>> rows;  ///< of the CSV
   std::vector<Chart> charts;
-  std::vector<std::vector<std::string>> table;   ///< what is printed, heading first
+  std::vector<std::vector<std::string>> table;           ///< what is printed, heading first
   std::vector<std::pair<std::string, double>> headline;  ///< the numbers that the claim hangs on, by name
 };
 
@@ -52,8 +54,12 @@ Findings fields(const Settings& settings);
 // ---------------------------------------------------------------------------------------------------------------------
 // What several of them need.
 
-inline std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-inline std::uint64_t key(Index i) { return static_cast<std::uint64_t>(i); }
+inline std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
+inline std::uint64_t key(Index i) {
+  return static_cast<std::uint64_t>(i);
+}
 
 /// Six significant digits, for CSV cells.
 std::string cell(double value);
@@ -96,17 +102,42 @@ Rows pick(const Rows& rows, const std::vector<Index>& numbers);
 class Scored {
  public:
   Scored(const Matrix<double>& prediction, const Matrix<double>& truth);
-  double mean_square() const;                      ///< over rows and outputs
+  double mean_square() const;                                            ///< over rows and outputs
   const std::vector<double>& per_output() const { return per_output_; }  ///< mean squares
 
  private:
   std::vector<double> per_output_;
 };
 
+/// A model and what was chosen for it.
+struct Tuned {
+  Model model;
+  std::string kernel;
+  double penalty = 0;
+};
+/// FitOptions of plain ridge in the user's units: no scaling, nothing kept for standard deviations.
+FitOptions plain_options(const std::string& kernel, const std::string& map, std::optional<double> penalty,
+                         std::uint64_t seed);
+/// Fits every kernel at every penalty and keeps the model of least mean square on the validation rows. Random features are
+/// summed up once per kernel.
+Tuned tune(const Rows& train, const Rows& validation, const std::vector<std::string>& kernels,
+           const std::vector<double>& penalties, const std::string& map, std::uint64_t seed);
+/// The exact kernel and penalty of least leave-one-out error on the training rows.
+Tuned tune_exact(const Rows& train, const std::vector<std::string>& kernels, std::uint64_t seed);
+Matrix<double> predict(const Model& model, const Matrix<double>& x);
+
+/// Kernels of vector fields in R^d over gaussian(l), each divided by the mean diagonal of K(0), so that a penalty means the
+/// same to all.
+std::string independent(double length_scale);
+std::string curl_free(double length_scale);
+std::string divergence_free(double length_scale, Index d);
+std::string helmholtz(double length_scale, double share, Index d);
+
 /// The progress of an experiment of `steps` equal steps.
 class Steps {
  public:
-  Steps(const Settings& settings, std::string stage, Index steps) : settings_(settings), stage_(std::move(stage)), steps_(steps) {}
+  Steps(const Settings& settings, std::string stage, Index steps)
+      : settings_(settings), stage_(std::move(stage)), steps_(steps) {}
   void next();
 
  private:

@@ -97,8 +97,10 @@ double largest_error(const FourierMap& map, const OperatorKernel& kernel, const 
   return largest;
 }
 
-FourierMap draw(const OperatorKernel& kernel, Index frequencies, Sampling sampling, std::uint64_t seed) {
-  return {kernel, dimension, dimension, FourierRecipe{frequencies, sampling, seed}};
+/// Map number `repeat` of D frequencies. Each D has seeds of its own: with the same one, frequencies of a small map are those of a large.
+FourierMap draw(const OperatorKernel& kernel, Index frequencies, Sampling sampling, std::uint64_t seed, Index repeat) {
+  const Stream seeds(seed, "reproduce maps");
+  return {kernel, dimension, dimension, FourierRecipe{frequencies, sampling, seeds.bits(key(frequencies), key(repeat))}};
 }
 
 constexpr std::array<Sampling, 3> samplings = {Sampling::monte_carlo, Sampling::orthogonal, Sampling::quasi};
@@ -133,7 +135,8 @@ plot::Series series(const std::string& name, const ErrorCurve& curve) {
 
 plot::Series guide(const ErrorCurve& curve) {
   Curve line("D^(-1/2)", plot::Series::Mark::dashed);
-  for (const double d : curve.frequencies) line.add(d, curve.errors.front().mean * 0.5 * std::sqrt(curve.frequencies.front() / d));
+  for (const double d : curve.frequencies)
+    line.add(d, curve.errors.front().mean * 0.5 * std::sqrt(curve.frequencies.front() / d));
   return line.series();
 }
 
@@ -162,7 +165,7 @@ Findings orff_fig1(const Settings& settings) {
         steps.next();
         std::vector<double> errors;
         for (Index r = 0; r < repeats; ++r) {
-          errors.push_back(largest_error(draw(named.kernel, d, samplings[s], settings.seed + key(r)), named.kernel, x, z));
+          errors.push_back(largest_error(draw(named.kernel, d, samplings[s], settings.seed, r), named.kernel, x, z));
         }
         curve.frequencies.push_back(static_cast<double>(d));
         curve.errors.push_back(spread(errors));
@@ -194,7 +197,7 @@ double measured_variance(const NamedKernel& named, Index frequencies, Sampling s
   value(named.kernel, x.row(0), z.row(0), exact);
   Matrix<double> sum(dimension, dimension);
   for (Index r = 0; r < repeats; ++r) {
-    Matrix<double> e = approximated(draw(named.kernel, frequencies, sampling, seed + key(r)), x, z);
+    Matrix<double> e = approximated(draw(named.kernel, frequencies, sampling, seed, r), x, z);
     for (Index k = 0; k < e.size(); ++k) e.data()[k] -= exact.data()[k];
     gemm<double>(false, false, 1.0 / static_cast<double>(repeats), e, e, 1.0, sum);
   }
@@ -235,7 +238,8 @@ Findings orff_fig6(const Settings& settings) {
       bound_curve.add(count, bound / count);
       ratio.push_back(measured * count / exact);
       orthogonal_ratio.push_back(orthogonal * count / exact);
-      findings.rows.push_back({named.name, cell(d), cell(measured), cell(orthogonal), cell(exact / count), cell(bound / count), cell(repeats)});
+      findings.rows.push_back(
+          {named.name, cell(d), cell(measured), cell(orthogonal), cell(exact / count), cell(bound / count), cell(repeats)});
     }
     findings.table.push_back({named.label, to_text(spread(ratio)), cell(bound / exact), to_text(spread(orthogonal_ratio))});
     findings.headline.emplace_back("measured / exact " + named.name, spread(ratio).mean);

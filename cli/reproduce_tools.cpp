@@ -17,7 +17,9 @@ std::string cell(double value) {
   return buffer.data();
 }
 
-std::string cell(Index value) { return std::to_string(value); }
+std::string cell(Index value) {
+  return std::to_string(value);
+}
 
 Spread spread(const std::vector<double>& values) {
   const auto n = static_cast<double>(values.size());
@@ -93,7 +95,9 @@ Scored::Scored(const Matrix<double>& prediction, const Matrix<double>& truth) : 
   }
 }
 
-double Scored::mean_square() const { return spread(per_output_).mean; }
+double Scored::mean_square() const {
+  return spread(per_output_).mean;
+}
 
 void Steps::next() {
   report(settings_.progress, stage_, static_cast<double>(done_) / static_cast<double>(steps_));

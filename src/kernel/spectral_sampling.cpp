@@ -104,7 +104,7 @@ Sampling resolve_sampling(Sampling sampling, const SpectralTerm& term, Index inp
       if (fixed_axes != nullptr) {
         fail_argument(std::string("orthogonal sampling cannot serve ") + form_name(*fixed_axes) +
                       ": its frequencies are independent per input and not Gaussian, so turning them changes their law; use "
-                      "monte_carlo or quasi");
+                      "mc or qmc");
       }
       return sampling;
     case Sampling::quasi: {

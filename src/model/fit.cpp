@@ -1,7 +1,9 @@
 #include "model/fit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
@@ -45,6 +47,13 @@ std::shared_ptr<Model::State> start_state(const Recipe& recipe) {
   return state;
 }
 
+/// Three significant digits, for sentences.
+std::string rounded(double value) {
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.3g", value);
+  return buffer.data();
+}
+
 void record_path(const PenaltyPath& path, FitSummary& summary) {
   summary.penalty_chosen = true;
   const PenaltyScore& best = path.scores[path.best];
@@ -56,7 +65,7 @@ void record_path(const PenaltyPath& path, FitSummary& summary) {
                             " rows drawn at random");
   }
   if (path.best == 0 || path.best + 1 == path.scores.size()) {
-    summary.notes.push_back("the best penalty is at the end of the range that was tried (" + shortest(best.penalty) +
+    summary.notes.push_back("the best penalty is at the end of the range that was tried (" + rounded(best.penalty) +
                             "): the length scale may be far from right");
   }
 }
@@ -338,6 +347,7 @@ Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, 
         summary.penalty = penalty;
       }
     }
+    summary.penalty_chosen = true;
     summary.notes.emplace_back(
         "the penalty was chosen by generalised cross-validation, since statistics hold no rows to leave out");
     take(eigen.solve(summary.penalty, keep), *state);

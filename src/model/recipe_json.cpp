@@ -152,7 +152,8 @@ void check_kind(const TensorFile& file, const std::string& kind, const std::stri
   if (found == file.metadata.end() || format == file.metadata.end())
     fail_file(path + ": this is a safetensors file, but not one of Mercer's");
   if (found->second != kind)
-    fail_file(path + ": this file holds " + mercer::quoted(found->second) + ", and a " + kind + " is needed here");
+    fail_file(path + ": this file holds " + mercer::quoted(found->second) + ", and what is needed here is a " + kind +
+              (kind == "statistics" ? " file" : ""));
   if (format->second != std::to_string(format_version)) {
     fail_file(path + ": written in format " + mercer::quoted(format->second) + ", and this program reads format " +
               std::to_string(format_version) + "; use the Mercer that wrote it, or a newer one");

@@ -251,6 +251,21 @@ double choose_penalty(const ExactProblem& problem, PenaltyPath& path, Progress* 
   return path.scores[path.best].penalty;
 }
 
+/// tr(I - ridge·C), the degrees of freedom of one column of targets with its intercepts:
+/// N - ridge·tr(S⁻¹) + ridge·tr((EᵀS⁻¹E)⁻¹ EᵀS⁻²E).
+double hat_trace(const DenseSolution& s) {
+  double trace = static_cast<double>(s.factor.rows()) - s.ridge * inverse_trace(s.factor);
+  if (s.se.cols() == 0) return trace;
+  Matrix<double> sie = s.se;
+  solve_lower_transposed(s.factor, sie);
+  Matrix<double> square(sie.cols(), sie.cols());
+  accumulate_gram<double>(sie, square);
+  mirror_lower(square);
+  cholesky_solve(s.inner, square);
+  for (Index k = 0; k < square.rows(); ++k) trace += s.ridge * square(k, k);
+  return trace;
+}
+
 }  // namespace
 
 ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> penalty, Uncertainty keep, PenaltyPath* path,
@@ -267,8 +282,8 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
   solution.coefficients = Matrix<double>(n, p);
   solution.intercept.assign(at(p), 0.0);
   const Index parameters = cut.scalar.rows() * static_cast<Index>(cut.pieces.size());
-  const bool keep_factors =
-      keep == Uncertainty::full || (keep == Uncertainty::automatic && parameters <= full_posterior_limit);
+  const bool keep_factors = keep == Uncertainty::full || keep == Uncertainty::samples ||
+                            (keep == Uncertainty::automatic && parameters <= full_posterior_limit);
   double trace = 0;
   double used_ridge = solution.ridge;
   Matrix<double> residuals(n, p);
@@ -296,16 +311,13 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
         solution.intercept[at(a)] += piece.directions[at(r)][at(a)] * s.c(0, r);
       }
     }
-    if (piece.gain > 0) {
-      used_ridge = std::max(used_ridge, s.ridge);
-      trace +=
-          static_cast<double>(s.alpha.cols()) * (static_cast<double>(s.factor.rows()) - s.ridge * inverse_trace(s.factor));
-    }
+    if (piece.gain > 0) used_ridge = std::max(used_ridge, s.ridge);
+    trace += static_cast<double>(s.alpha.cols()) * hat_trace(s);
     if (keep_factors) solution.factors.push_back(std::move(s.factor));
   }
   solution.ridge = used_ridge;
   const double weight = total_weight(problem);
-  solution.degrees_of_freedom = trace / static_cast<double>(p) + (problem.intercept ? 1 : 0);
+  solution.degrees_of_freedom = trace / static_cast<double>(p);
   for (Index a = 0; a < p; ++a) {
     double rss = 0;
     for (Index i = 0; i < n; ++i) rss += residuals(i, a) * residuals(i, a);
@@ -316,9 +328,7 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
 
 Index factor_count(const OperatorKernel& kernel, Index outputs) {
   if (!is_decomposable(kernel)) return 1;
-  // The pieces depend on A alone: no rows are needed.
-  const ExactProblem empty{kernel, Matrix<double>(0, 1), Matrix<double>(0, outputs), {}, false};
-  return static_cast<Index>(cut_rows(empty).pieces.size());
+  return static_cast<Index>(output_pieces(kernel, outputs).size());
 }
 
 }  // namespace mercer

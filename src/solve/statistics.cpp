@@ -71,8 +71,8 @@ void merge(RidgeStatistics& into, const RidgeStatistics& other) {
   std::vector<std::uint64_t> common;
   std::ranges::set_intersection(into.blocks, other.blocks, std::back_inserter(common));
   if (!common.empty()) {
-    fail_argument("a block of rows is in both statistics and would count twice (" + std::to_string(common.size()) +
-                  " blocks in common); merge each shard once");
+    fail_argument("rows are in both statistics and would count twice (blocks in common: " + std::to_string(common.size()) +
+                  "); merge each shard once");
   }
   std::ranges::transform(into.moments.values(), other.moments.values(), into.moments.values().begin(), std::plus<>());
   into.rows += other.rows;

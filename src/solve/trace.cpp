@@ -7,18 +7,21 @@
 namespace mercer {
 
 double inverse_trace(ConstMatrix factor) {
-  constexpr Index probes = 32;
+  constexpr Index exact_limit = 1000;
+  const bool exact = factor.rows <= exact_limit;
+  const Index probes = exact ? factor.rows : 64;
   const Stream stream(0, "trace");
   Matrix<double> z(factor.rows, probes);
   for (Index k = 0; k < z.rows(); ++k) {
     for (Index s = 0; s < probes; ++s) {
-      z(k, s) = (stream.bits(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s)) & 1U) != 0 ? 1.0 : -1.0;
+      const bool positive = (stream.bits(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s)) & 1U) != 0;
+      z(k, s) = exact ? (k == s ? 1.0 : 0.0) : (positive ? 1.0 : -1.0);
     }
   }
   solve_lower(factor, z);
   double sum = 0;
   for (const double v : z.values()) sum += v * v;
-  return sum / probes;
+  return exact ? sum : sum / static_cast<double>(probes);
 }
 
 }  // namespace mercer

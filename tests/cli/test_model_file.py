@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from conftest import start, write_csv
+from oracles import SUMMARY
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
@@ -62,8 +63,6 @@ def test_info_in_words(run, model, species):
 
 
 def test_info_as_json(run, model):
-    from test_fit_predict_score import SUMMARY
-
     j = run("info", "m.mercer", "--json").json
     assert set(j) == SUMMARY | {"seed", "input_names", "targets", "classes", "uncertainty"}
     assert (j["seed"], j["input_names"], j["targets"], j["classes"]) == (9007199254740991, ["a", "b", "c"], ["y"], [])

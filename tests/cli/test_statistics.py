@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from conftest import numbers, write_csv
+from oracles import SUMMARY
 
 NAMES = ["a", "b", "c", "y"]
 
@@ -115,6 +116,4 @@ def test_json(run, accumulated):
     assert set(run("accumulate", "2.csv", "--like", "1.stats", "-o", "x.stats", "--json").json) == {"n", "features", "statistics"}
     j = run("merge", "1.stats", "2.stats", "-o", "m.stats", "--json").json
     assert j == {"n": 80, "files": 2, "statistics": "m.stats"}
-    from test_fit_predict_score import SUMMARY
-
     assert set(run("solve", "m.stats", "-o", "m.mercer", "--json").json) == SUMMARY

@@ -1,4 +1,10 @@
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -49,6 +55,17 @@ void solve_triangular(ConstMatrix l, MutMatrix b, bool transposed) {
     const Index first = task * strip;
     solve_strip(l, b.col_range(first, std::min(strip, b.cols - first)), transposed);
   });
+}
+
+/// dsyevd on result.vectors (the matrix, overwritten by its eigenvectors).
+void decompose(Eigen& result, int lwork, int liwork) {
+  const int n = static_cast<int>(result.vectors.rows());
+  std::vector<double> work(static_cast<std::size_t>(lwork));
+  std::vector<int> iwork(static_cast<std::size_t>(liwork));
+  int info = 0;
+  blas().dsyevd("V", "U", &n, result.vectors.data(), &n, result.values.data(), work.data(), &lwork, iwork.data(), &liwork,
+                &info);
+  if (info != 0) fail_internal("the eigendecomposition did not converge (LAPACK dsyevd info " + std::to_string(info) + ")");
 }
 
 }  // namespace
@@ -119,13 +136,41 @@ Eigen eigh(ConstMatrix a) {
   // Row-major lower is column-major upper; the columns LAPACK returns are our rows.
   blas().dsyevd("V", "U", &n, result.vectors.data(), &n, result.values.data(), &work_size, &query, &iwork_size, &query,
                 &info);
-  const int lwork = static_cast<int>(work_size);
-  std::vector<double> work(static_cast<std::size_t>(lwork));
-  std::vector<int> iwork(static_cast<std::size_t>(iwork_size));
-  blas().dsyevd("V", "U", &n, result.vectors.data(), &n, result.values.data(), work.data(), &lwork, iwork.data(),
-                &iwork_size, &info);
-  if (info != 0) fail_internal("the eigendecomposition did not converge (LAPACK dsyevd info " + std::to_string(info) + ")");
-  return result;
+  constexpr Index quick = 400;  // well below a second
+  if (a.rows <= quick) {
+    decompose(result, static_cast<int>(work_size), iwork_size);
+    return result;
+  }
+  // LAPACK cannot be interrupted: it works on a thread of its own, and a stop leaves it to finish with its own copy,
+  // unheard.
+  struct Shared {
+    Eigen eigen;
+    std::exception_ptr failure;
+    std::mutex mutex;
+    std::condition_variable done_changed;
+    bool done = false;
+  };
+  const auto shared = std::make_shared<Shared>();
+  shared->eigen = std::move(result);
+  std::thread([shared, work_size, iwork_size] {
+    std::exception_ptr failure;
+    try {
+      decompose(shared->eigen, static_cast<int>(work_size), iwork_size);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::scoped_lock lock(shared->mutex);
+    shared->failure = failure;
+    shared->done = true;
+    shared->done_changed.notify_all();
+  }).detach();
+  std::unique_lock lock(shared->mutex);
+  while (!shared->done) {
+    shared->done_changed.wait_for(lock, std::chrono::milliseconds(50));
+    if (!shared->done) check_stop();
+  }
+  if (shared->failure) std::rethrow_exception(shared->failure);
+  return std::move(shared->eigen);
 }
 
 }  // namespace mercer

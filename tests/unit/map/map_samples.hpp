@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,11 @@ struct Sample {
   Index inputs;
   Index outputs;
 };
+
+/// What GoogleTest shows of a failing one.
+inline void PrintTo(const Sample& sample, std::ostream* out) {
+  *out << sample.name;
+}
 
 inline std::vector<Sample> kernel_samples() {
   return {

@@ -80,7 +80,7 @@ TEST(Degenerate, ConstantInputsGiveTheMean) {
 
 TEST(Degenerate, NoPenaltyIsLeastSquaresWhereTheDataSuffice) {
   const Data s = data(200, 2, 3);
-  for (const char* kernel : {"gaussian(1)", "decomposable(gaussian(1), [[2,0.5,0],[0.5,1,0],[0,0,1e-9]])"}) {
+  for (const char* kernel : {"gaussian(1)", "decomposable(gaussian(1), [[2,0.5,0],[0.5,1,0],[0,0,1e-12]])"}) {
     const FourierMap map = map_of(kernel, 2, 3, 4);
     const Dense expected =
         oracle::dense_ridge(operator_rows(map_of("gaussian(1)", 2, 3, 4), s.x), dense(s.y), s.all_weights(), 0, true)
@@ -90,7 +90,7 @@ TEST(Degenerate, NoPenaltyIsLeastSquaresWhereTheDataSuffice) {
               1e-7 * expected.norm());
     EXPECT_LT((predictions(map, EigenSystem(system).solve(0, Uncertainty::none), s.x) - expected).norm(),
               1e-7 * expected.norm())
-        << "a gain of 1e-9 is not a direction without data";
+        << "a gain of 1e-12 is not a direction without data";
   }
 }
 
