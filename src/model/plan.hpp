@@ -34,6 +34,6 @@ struct Plan {
 
 /// Answers "how many features for relative kernel error `error` with probability `confidence` on this data?" by the
 /// corrected bounds of paper 1 and, beside them, by measurement on up to 200 of the rows.
-Plan make_plan(RowSource& rows, const FitOptions& options, double error, double confidence);
+Plan make_plan(RowSource& raw, const FitOptions& options, double error, double confidence);
 
 }  // namespace mercer

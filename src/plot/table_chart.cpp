@@ -45,7 +45,8 @@ void draw_cells(Svg& svg, const TableChart& chart, const Box& plot) {
   const double size = std::min(13.0, 0.42 * height);
   for (std::size_t i = 0; i < chart.values.size(); ++i) {
     const double value = chart.values[i];
-    const Box cell{plot.x + static_cast<double>(i % cols) * width, plot.y + static_cast<double>(i / cols) * height, width,
+    const std::size_t row = i / cols;
+    const Box cell{plot.x + static_cast<double>(i % cols) * width, plot.y + static_cast<double>(row) * height, width,
                    height};
     const double share = drawable(value, false) && range.high > 0 ? std::clamp(value / range.high, 0.0, 1.0) : 0;
     svg.rect(cell, {.fill = cell_colour(share), .stroke = "#ffffff", .stroke_width = 1.5});

@@ -18,7 +18,7 @@ namespace mercer {
 namespace {
 
 std::uint64_t fingerprint(const RowBlock& block) {
-  std::uint64_t hash = static_cast<std::uint64_t>(block.rows());
+  auto hash = static_cast<std::uint64_t>(block.rows());
   for (Index i = 0; i < block.rows(); ++i) {
     hash = XXH3_64bits_withSeed(block.inputs.row(i).data(), block.inputs.row(i).size_bytes(), hash);
     hash = XXH3_64bits_withSeed(block.targets.row(i).data(), block.targets.row(i).size_bytes(), hash);

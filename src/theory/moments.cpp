@@ -198,7 +198,7 @@ Matrix<double> mean_square_operator(const RandomPart& part, Index inputs) {
 }
 
 Matrix<double> variance_operator(const RandomPart& part, Index inputs) {
-  if (!part.field) return Matrix<double>(part.outputs.rows(), part.outputs.cols());
+  if (!part.field) return {part.outputs.rows(), part.outputs.cols()};
   Matrix<double> v = mean_square_operator(part, inputs);
   if (tail_index(part.factors) <= 4) return v;
   const Matrix<double> mean = mean_operator(part, inputs);
