@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/fail.hpp"
@@ -59,15 +60,24 @@ std::string penalty_words(const FitSummary& s) {
 }
 
 void tell(const Console& console, const FitSummary& s, const Dataset& data, const std::string& output) {
+  const std::vector<std::string>& classes = data.schema().classes;
   if (data.rows_dropped() > 0) console.say(counted(data.rows_dropped(), "row") + " with missing cells left out");
   if (data.cells_filled() > 0) console.say(counted(data.cells_filled(), "missing cell") + " filled with column means");
   console.say("fitted " + counted(s.rows, "row") + ", " + counted(s.inputs, "input") + ", " + counted(s.outputs, "output"));
+  if (!classes.empty()) {
+    constexpr std::size_t shown = 10;
+    std::vector<std::string> names(classes.begin(),
+                                   classes.begin() + static_cast<std::ptrdiff_t>(std::min(shown, classes.size())));
+    if (classes.size() > shown) names.emplace_back("…");
+    console.say("classifying into " + std::to_string(classes.size()) + " classes: " + join(names, ", "));
+  }
   console.say("kernel " + s.kernel);
   console.say("map " + s.map + (s.sampling.empty() ? "" : " (" + s.sampling + ")") + ": " +
               human_count(static_cast<double>(s.features)) + (s.sampling.empty() ? " anchors, " : " features, ") +
               human_count(static_cast<double>(s.parameters)) + " unknowns, solved by " + s.solver +
               (s.iterations > 0 ? " in " + std::to_string(s.iterations) + " iterations" : ""));
-  console.say(penalty_words(s) + ", " + brief(s.degrees_of_freedom) + " effective degrees of freedom");
+  console.say(penalty_words(s) + ", " + (s.iterations > 0 ? "about " : "") + brief(s.degrees_of_freedom) +
+              " effective degrees of freedom");
   for (const auto& note : s.notes) console.say("note: " + note);
   console.say("took " + human_seconds(s.seconds.at("total")) + ", at most " +
               human_bytes(static_cast<double>(s.peak_memory_bytes)) + " resident");

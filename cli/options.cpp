@@ -11,7 +11,8 @@ const std::vector<OptionSpec>& option_table() {
        "gaussian, matern, laplacian, cauchy, rational_quadratic, spectral_mixture, linear, polynomial, their sums and "
        "products; "
        "decomposable(k, A), curl_free(k), divergence_free(k), helmholtz(k, share). See docs/kernels.md"},
-      {"--map", "MAP", "fourier:1000", "fourier:D[,mc|orthogonal|qmc] (D random frequencies) or exact"},
+      {"--map", "MAP", "fourier:1000",
+       "fourier:D[,mc|orthogonal|qmc] (D random frequencies) or exact; gram: exact unless given"},
       {"--penalty", "auto|VALUE", "auto", "the ridge weight; auto: least leave-one-out error"},
       {"--solver", "NAME", "auto", "auto, eigen, cholesky, cg (matrix-free), sgd (averaged, for streams)"},
       {"--precision", "P", "float64", "float64, or float32 for twice the speed at about 1e-5 relative accuracy"},
@@ -21,7 +22,8 @@ const std::vector<OptionSpec>& option_table() {
       {"--passes", "N", "20", "sgd: passes over the rows"},
       {"--no-standardize", "", "", "use inputs and targets as they are"},
       {"--no-intercept", "", "", "no constant term"},
-      {"--missing", "HOW", "error", "empty, ?, NA or NaN cells: error, mean (of the training column) or drop (the row)"},
+      {"--missing", "HOW", "error",
+       "empty, ?, NA, N/A, null or NaN cells: error, mean (of the training column) or drop (the row)"},
       {"--one-hot", "", "", "turn text columns into 0/1 inputs, one per category"},
       {"--classify", "", "", "the target is a class label even if it is a number"},
       {"--format", "F", "", "csv, tsv, arff, svmlight, npy, idx, hdf5; default: by name and content"},

@@ -37,7 +37,9 @@ bool too_large(std::string_view text) {
 }  // namespace
 
 double read_odd_cell(std::string_view& text) {
-  if (text.empty() || text == "?" || same_letters(text, "na") || same_letters(text, "nan")) {
+  const bool missing = text.empty() || text == "?" || same_letters(text, "na") || same_letters(text, "nan") ||
+                       same_letters(text, "n/a") || same_letters(text, "#n/a") || same_letters(text, "null");
+  if (missing) {
     text = {};
     return missing_number;
   }

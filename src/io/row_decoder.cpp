@@ -1,5 +1,6 @@
 #include "io/row_decoder.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/fail.hpp"
@@ -210,6 +211,32 @@ void RowDecoder::refuse_missing(const std::string& files) const {
             (inputs_only ? "; use --missing mean or --missing drop" : "; use --missing drop"));
 }
 
+/// A column whose texts hardly ever repeat, or are numbers but for a few, is no category: one 0/1 input for each would say
+/// nothing.
+void RowDecoder::refuse_odd_categories(const std::string& files) const {
+  constexpr Index few = 20;
+  for (const UsedColumn& column : columns_) {
+    if (!column.text() || known_labels_ || column.labels->size() <= few) continue;
+    const Index different = column.labels->size();
+    const std::string where =
+        files + ": column " + mercer::quoted(column.name) + " has " + std::to_string(different) + " different texts";
+    const std::string mend = column.role == UsedColumn::Role::target
+                                 ? "; if it holds numbers, write them with a decimal point"
+                                 : "; leave it out with --inputs, or mend its numbers";
+    if (2 * different > rows_) {
+      fail_file(where + " in " + std::to_string(rows_) + " rows: that is no category" + mend);
+    }
+    if (column.role != UsedColumn::Role::input) continue;
+    double ignored = 0;
+    const std::vector<std::string>& texts = column.labels->sorted();
+    const auto numbers = std::ranges::count_if(texts, [&](const std::string& t) { return parse_number(t, ignored); });
+    if (2 * numbers <= different) continue;
+    const auto odd = std::ranges::find_if_not(texts, [&](const std::string& t) { return parse_number(t, ignored); });
+    fail_file(where + ", most of them numbers" + (odd == texts.end() ? "" : " (but " + mercer::quoted(*odd) + " is not)") +
+              ": that is no category" + mend);
+  }
+}
+
 void RowDecoder::finish(const std::string& files) {
   if (rows_ == 0 && dropped_ != 0)
     fail_file(files + ": each of the " + counted(dropped_, "row") + " has a missing cell; none is left");
@@ -221,6 +248,7 @@ void RowDecoder::finish(const std::string& files) {
       fail_file(files + ": column " + quoted(column.name) + " has no value in any row; leave it out");
     if (column.text() && !known_labels_) column.labels->sort(column.role == UsedColumn::Role::target);
   }
+  refuse_odd_categories(files);
   if (columns_.back().role == UsedColumn::Role::weight && !(weight_sum_ > 0)) fail_file(files + ": all weights are 0");
   learning_ = false;
 }

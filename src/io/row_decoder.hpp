@@ -64,6 +64,7 @@ class RowDecoder {
   void note_missing(const TableReader& table, UsedColumn& column);
   void learn(std::span<const double> row);
   void refuse_missing(const std::string& files) const;
+  void refuse_odd_categories(const std::string& files) const;
 
   std::vector<UsedColumn> columns_;
   std::vector<std::size_t> text_columns_;

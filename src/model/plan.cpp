@@ -169,7 +169,10 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
     std::string ignored;
     if (const auto bound = error_for(recipe.kernel, d, p, plan.diameter, 1 - confidence, frequencies, &ignored))
       row.guaranteed = *bound / plan.kernel_norm;
-    row.memory_bytes = fit_memory_bytes(map.columns(), map.coupling().parameters(), p, map.coupling().is_constant());
+    constexpr double leave_one_out_bytes = 3 * 8 * 16e6;  // rows, rotated rows, their squares
+    row.memory_bytes =
+        options.penalty ? 0.0 : std::min(leave_one_out_bytes, 24.0 * static_cast<double>(plan.rows * map.columns()));
+    row.memory_bytes += fit_memory_bytes(map.columns(), map.coupling().parameters(), p, map.coupling().is_constant());
     row.seconds =
         (static_cast<double>(plan.rows) * std::pow(static_cast<double>(map.columns()), 2) + solve_flops(map, options)) /
         plan.flops;

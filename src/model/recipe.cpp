@@ -109,6 +109,17 @@ Uncertainty parse_uncertainty(const std::string& text) {
                 did_you_mean(text, {"auto", "full", "samples", "none"}));
 }
 
+void complete_schema(Recipe& recipe) {
+  Schema& schema = recipe.schema;
+  if (schema.inputs.empty()) {
+    for (Index k = 0; k < recipe.inputs(); ++k) schema.inputs.push_back({"x" + std::to_string(k), {}, 0});
+  }
+  const Index targets = recipe.classes.empty() ? recipe.outputs() : 1;
+  for (auto k = static_cast<Index>(schema.targets.size()); k < targets; ++k)
+    schema.targets.push_back("y" + std::to_string(k));
+  schema.classes = recipe.classes;
+}
+
 Recipe prepare(RowSource& rows, const FitOptions& options) {
   Recipe recipe;
   parse_map(options.map, recipe);
@@ -136,6 +147,8 @@ Recipe prepare(RowSource& rows, const FitOptions& options) {
     facts.output_covariance = covariance(scaled);
   }
   recipe.kernel = resolve(kernel, facts);
+  recipe.schema.targets = options.target_names;
+  complete_schema(recipe);
   return recipe;
 }
 

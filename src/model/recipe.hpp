@@ -38,6 +38,10 @@ void parse_map(const std::string& text, Recipe& recipe);
 Precision parse_precision(const std::string& text);
 Uncertainty parse_uncertainty(const std::string& text);
 
+/// Gives a recipe that came from arrays the column names a file without a header would get (x0, x1, …), so that such files
+/// can be predicted with it.
+void complete_schema(Recipe& recipe);
+
 /// One pass over the raw rows: scaling, median distance, output covariance where the kernel asks for them.
 Recipe prepare(RowSource& rows, const FitOptions& options);
 

@@ -60,7 +60,8 @@ Recipe read_recipe(const json& j, const TensorFile& file, const std::string& pat
       }
     }
     if (recipe.inputs() < 1 || recipe.outputs() < 1) fail_file("it has no inputs or no outputs");
-    if (!recipe.schema.inputs.empty() && recipe.schema.input_count() != recipe.inputs()) {
+    complete_schema(recipe);
+    if (recipe.schema.input_count() != recipe.inputs()) {
       fail_file("its columns and its scaling disagree about the number of inputs");
     }
     DataFacts facts;

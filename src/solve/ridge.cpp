@@ -243,7 +243,7 @@ RidgeSolution solve_cholesky(const NormalSystem& system, double penalty, Uncerta
     solution.note = "the normal matrix was not positive definite at pivot " + std::to_string(failure.pivot) +
                     " (smallest eigenvalue " + shortest(rescue.eigen().values.front()) + ", largest " +
                     shortest(rescue.eigen().values.back()) +
-                    "): solved by eigenvalues instead; a larger --penalty or --precision float64 avoids this";
+                    "): solved by eigenvalues instead; a larger --penalty avoids this";
     return solution;
   }
   finish(system, gram_times(system, solution.weights), trace, solution);

@@ -281,6 +281,20 @@ TEST(Dataset, RefusesAColumnOfIdentifiersAsCategory) {
   EXPECT_CONTAINS(open_error({folder.write("t.csv", text)}, options), "more than 10000 different texts");
 }
 
+TEST(Dataset, RefusesCategoriesThatHardlyRepeatOrAreNumbers) {
+  const TempFolder folder;
+  std::string dates = "day,y\n";
+  std::string prices = "price,y\n";
+  for (int i = 0; i < 60; ++i) {
+    dates += "2026-01-" + std::to_string(i) + ",1\n";
+    prices += (i == 7 ? std::string("cheap") : std::to_string(i % 25) + ".5") + ",1\n";
+  }
+  DatasetOptions options = target("y");
+  options.one_hot = true;
+  EXPECT_CONTAINS(open_error({folder.write("d.csv", dates)}, options), "60 different texts in 60 rows: that is no category");
+  EXPECT_CONTAINS(open_error({folder.write("p.csv", prices)}, options), "most of them numbers (but 'cheap' is not)");
+}
+
 TEST(Dataset, RefusesLinesWithoutEnd) {
   const TempFolder folder;
   const auto path = folder.write("t.csv.gz", gzip("a,b\n" + std::string(70 << 20, '1')));

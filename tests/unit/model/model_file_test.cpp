@@ -2,10 +2,12 @@
 #include <mercer/model.hpp>
 
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <utility>
 
 #include "base/text.hpp"
+#include "io/dataset.hpp"
 #include "io/tensor_file.hpp"
 #include "model/state.hpp"
 #include "unit/model/model_kinds.hpp"
@@ -45,6 +47,25 @@ TEST(ModelFile, RoundTripsEveryKindBitForBit) {
     loaded.save(file.path());
     EXPECT_EQ(first, bytes_of(file.path())) << k.name << ": saving again must write the same file";
   }
+}
+
+TEST(ModelFile, ModelsOfArraysReadFilesWithoutAHeader) {
+  const Scratch file("array.mercer");
+  const Scratch table("rows.csv");
+  const Kind kind = model_kinds().front();
+  fit_kind(kind).save(file.path());
+  const Model loaded = Model::load(file.path());
+  std::ofstream(table.path()) << [&] {
+    std::string line = "0.5";
+    for (Index k = 1; k < kind.inputs; ++k) line += ",0.25";
+    return line + "\n";
+  }();
+  DatasetOptions options;
+  options.like = &loaded.state().recipe.schema;
+  options.targets_optional = true;
+  const auto data = open_dataset({table.path()}, options);
+  EXPECT_EQ(data->row_count(), 1);
+  EXPECT_EQ(data->input_count(), kind.inputs);
 }
 
 TEST(ModelFile, RoundTripsClassesBitForBit) {
