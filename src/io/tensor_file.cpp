@@ -236,7 +236,7 @@ TensorFile TensorFile::read(Index size, const Reader& next, const std::string& p
   next(length);
   const auto header_size = std::bit_cast<std::uint64_t>(length);
   if (header_size > static_cast<std::uint64_t>(size - least)) {
-    fail_file(path + ": this is no Mercer file, or a truncated copy of one (a model comes first, then the data)");
+    fail_file(path + ": not a Mercer file, or a truncated copy of one (a model comes first, then the data)");
   }
   if (header_size > static_cast<std::uint64_t>(largest_header)) {
     fail_file(path + ": not a Mercer file: its header is longer than " + human_bytes(static_cast<double>(largest_header)));
