@@ -151,7 +151,9 @@ int main(int argc, char** argv) {
     complain(e.what());
     switch (e.kind()) {
       case ErrorKind::interrupted:
-        return 128 + (signal_received != 0 ? signal_received : SIGINT);
+        // At once: an abandoned LAPACK call may still be running, and waiting for it is not what was asked for.
+        std::fflush(nullptr);
+        std::_Exit(128 + (signal_received != 0 ? signal_received : SIGINT));
       case ErrorKind::internal:
         return 1;
       case ErrorKind::invalid_argument:

@@ -109,21 +109,24 @@ class Scored {
   std::vector<double> per_output_;
 };
 
-/// A model and what was chosen for it.
-struct Tuned {
-  Model model;
-  std::string kernel;
-  double penalty = 0;
-};
 /// FitOptions of plain ridge in the user's units: no scaling, nothing kept for standard deviations.
 FitOptions plain_options(const std::string& kernel, const std::string& map, std::optional<double> penalty,
                          std::uint64_t seed);
-/// Fits every kernel at every penalty and keeps the model of least mean square on the validation rows. Random features are
-/// summed up once per kernel.
-Tuned tune(const Rows& train, const Rows& validation, const std::vector<std::string>& kernels,
-           const std::vector<double>& penalties, const std::string& map, std::uint64_t seed);
-/// The exact kernel and penalty of least leave-one-out error on the training rows.
-Tuned tune_exact(const Rows& train, const std::vector<std::string>& kernels, std::uint64_t seed);
+Model fit_plain(const Rows& rows, const std::string& kernel, const std::string& map, std::optional<double> penalty,
+                std::uint64_t seed);
+
+struct Split {
+  Rows train;
+  Rows validation;
+};
+struct Choice {
+  std::string kernel;
+  double penalty = 0;
+};
+/// Of every kernel at every penalty, the pair of least squared error on the validation rows, summed over the splits. Random
+/// features are summed up once per kernel and split.
+Choice choose(const std::vector<Split>& splits, const std::vector<std::string>& kernels,
+              const std::vector<double>& penalties, const std::string& map, std::uint64_t seed);
 Matrix<double> predict(const Model& model, const Matrix<double>& x);
 
 /// Kernels of vector fields in R^d over gaussian(l), each divided by the mean diagonal of K(0), so that a penalty means the

@@ -1,4 +1,5 @@
-// Figures 4 and 5 of the ORFF paper: a gradient field in the plane, learned by a kernel that knows it is one and by one that does not.
+// Figures 4 and 5 of the ORFF paper: a gradient field in the plane, learned by a kernel that knows it is one and by one that
+// does not.
 #include <algorithm>
 #include <cmath>
 
@@ -9,10 +10,10 @@
 namespace mercer::cli::reproduce {
 namespace {
 
-// The paper gives centres and signs of the five Gaussians (section 4.2) but neither width, domain, noise nor sizes. Ours: variance ½,
-// the square [-2, 2]², 200 rows with noise of standard deviation ½ on each component, which is about that of the field. At equal D the
-// curl-free map has 2D coefficients and the independent one 4D: where D is so small that the maps cannot follow the field, or noise
-// so low that only this matters, the latter wins (docs/reproduction has numbers).
+// The paper gives centres and signs of the five Gaussians (section 4.2) but neither width, domain, noise nor sizes. Ours:
+// variance ½, the square [-2, 2]², 200 rows with noise of standard deviation ½ on each component, which is about that of the
+// field. At equal D the curl-free map has 2D coefficients and the independent one 4D: where D is so small that the maps
+// cannot follow the field, or noise so low that only this matters, the latter wins (docs/reproduction has numbers).
 constexpr double half_width = 2;
 constexpr double hill_variance = 0.5;
 constexpr double noise = 0.5;
@@ -40,7 +41,8 @@ Rows observe(Index rows, double deviation, const Stream& stream) {
   return r;
 }
 
-// The paper tunes σ and λ on a grid. So do we, for each method, D and draw of the data, by the error on 200 further noisy rows.
+// The paper tunes σ and λ on a grid. So do we, for each method, D and draw of the data, by the error on 200 further noisy
+// rows.
 constexpr double length_scales[] = {0.35, 0.5, 0.7, 1.0, 1.4, 2.0};
 constexpr double penalties[] = {1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
 
@@ -53,24 +55,31 @@ std::vector<std::string> candidates(bool curl, bool quick) {
 }
 
 struct Trial {
-  Rows train, validation, test;  ///< test without noise
+  Split split;
+  Rows test;  ///< without noise
 };
 
 Trial trial(Index rows, std::uint64_t seed) {
   const Stream stream(seed, "reproduce field");
-  return {observe(rows, noise, stream.child("train")), observe(rows, noise, stream.child("validation")),
+  return {{observe(rows, noise, stream.child("train")), observe(rows, noise, stream.child("validation"))},
           observe(2000, 0, stream.child("test"))};
 }
 
+Model tuned_model(const Trial& t, bool curl, const std::string& map, bool quick, std::uint64_t seed) {
+  const Choice choice = choose({t.split}, candidates(curl, quick), {std::begin(penalties), std::end(penalties)}, map, seed);
+  return fit_plain(t.split.train, choice.kernel, map, choice.penalty, seed);
+}
+
 double tuned_error(const Trial& t, bool curl, const std::string& map, bool quick, std::uint64_t seed) {
-  const Tuned tuned = tune(t.train, t.validation, candidates(curl, quick), {std::begin(penalties), std::end(penalties)}, map, seed);
-  return Scored(predict(tuned.model, t.test.x), t.test.y).mean_square();
+  return Scored(predict(tuned_model(t, curl, map, quick, seed), t.test.x), t.test.y).mean_square();
 }
 
 /// Centres of a cells × cells grid over the square, by rows from the lowest y.
 Matrix<double> grid(Index cells) {
   Matrix<double> x(cells * cells, 2);
-  const auto centre = [&](Index k) { return half_width * ((2 * static_cast<double>(k) + 1) / static_cast<double>(cells) - 1); };
+  const auto centre = [&](Index k) {
+    return half_width * ((2 * static_cast<double>(k) + 1) / static_cast<double>(cells) - 1);
+  };
   for (Index i = 0; i < x.rows(); ++i) {
     x(i, 0) = centre(i % cells);
     x(i, 1) = centre(i / cells);
@@ -108,7 +117,7 @@ void shade(plot::FieldChart& chart, const std::string& label, Index cells, const
 /// Truth, and both fits over the length of their errors.
 std::string pictures(const Trial& t, Index frequencies, bool quick, std::uint64_t seed) {
   constexpr Index few = 15;
-  constexpr Index many = 48;
+  constexpr Index many = 60;
   const Matrix<double> coarse = grid(few);
   const Matrix<double> fine = grid(many);
   plot::FieldChart given = arrows("truth", coarse, truth(coarse));
@@ -116,12 +125,13 @@ std::string pictures(const Trial& t, Index frequencies, bool quick, std::uint64_
   std::vector<std::string> panels = {plot::render(given)};
   const std::string map = "fourier:" + std::to_string(frequencies);
   for (const bool curl : {true, false}) {
-    const Tuned tuned = tune(t.train, t.validation, candidates(curl, quick), {std::begin(penalties), std::end(penalties)}, map, seed);
-    Matrix<double> error = predict(tuned.model, fine);
+    const Model model = tuned_model(t, curl, map, quick, seed);
+    Matrix<double> error = predict(model, fine);
     const Matrix<double> exact = truth(fine);
     for (Index i = 0; i < error.size(); ++i) error.data()[i] -= exact.data()[i];
-    plot::FieldChart learned = arrows((curl ? "curl-free" : "independent outputs") + std::string(", D = ") + std::to_string(frequencies),
-                                      coarse, predict(tuned.model, coarse));
+    plot::FieldChart learned =
+        arrows((curl ? "curl-free" : "independent outputs") + std::string(", D = ") + std::to_string(frequencies), coarse,
+               predict(model, coarse));
     shade(learned, "length of the error", many, error);
     panels.push_back(plot::render(learned));
   }
@@ -147,7 +157,7 @@ Findings orff_fig4(const Settings& settings) {
   plot::LineChart chart;
   chart.title = "Gradient of five Gaussians: error of the learned field";
   chart.x_label = "D, number of frequencies";
-  chart.y_label = "mean squared error (noise-free test points)";
+  chart.y_label = "mean squared error";
   chart.log_x = chart.log_y = true;
   std::vector<std::vector<Spread>> found(methods.size());
   std::vector<Index> maps = frequencies;
@@ -159,11 +169,13 @@ Findings orff_fig4(const Settings& settings) {
       for (Index r = 0; r < repeats; ++r) {
         steps.next();
         const std::uint64_t seed = settings.seed + key(r);
-        errors.push_back(tuned_error(trial(rows, seed), methods[m].curl, d == 0 ? "exact" : "fourier:" + std::to_string(d), settings.quick, seed));
+        errors.push_back(tuned_error(trial(rows, seed), methods[m].curl, d == 0 ? "exact" : "fourier:" + std::to_string(d),
+                                     settings.quick, seed));
       }
       const Spread s = spread(errors);
       found[m].push_back(s);
-      findings.rows.push_back({methods[m].name, d == 0 ? "exact" : cell(d), cell(s.mean), cell(s.deviation), cell(repeats), cell(rows)});
+      findings.rows.push_back(
+          {methods[m].name, d == 0 ? "exact" : cell(d), cell(s.mean), cell(s.deviation), cell(repeats), cell(rows)});
       if (d > 0) curve.add(static_cast<double>(d), s);
     }
     Curve exact(methods[m].label + ", exact", plot::Series::Mark::dashed);
@@ -174,12 +186,14 @@ Findings orff_fig4(const Settings& settings) {
   double least_gain = 1e300;
   for (std::size_t i = 0; i < maps.size(); ++i) {
     const double gain = found[1][i].mean / found[0][i].mean;
-    findings.table.push_back({maps[i] == 0 ? "exact" : std::to_string(maps[i]), to_text(found[0][i]), to_text(found[1][i]), cell(gain)});
+    findings.table.push_back(
+        {maps[i] == 0 ? "exact" : std::to_string(maps[i]), to_text(found[0][i]), to_text(found[1][i]), cell(gain)});
     if (maps[i] > 0) least_gain = std::min(least_gain, gain);
   }
   findings.headline = {{"least ratio independent / curl-free over D", least_gain}, {"noise variance", noise * noise}};
-  findings.charts = {{"", plot::render(chart)},
-                     {"-field", pictures(trial(rows, settings.seed), settings.quick ? 32 : 64, settings.quick, settings.seed)}};
+  findings.charts = {
+      {"", plot::render(chart)},
+      {"-field", pictures(trial(rows, settings.seed), settings.quick ? 32 : 64, settings.quick, settings.seed)}};
   return findings;
 }
 
@@ -199,9 +213,8 @@ Findings orff_fig5(const Settings& settings) {
   std::vector<double> large_seconds;
   Steps steps(settings, "timing", static_cast<Index>(counts.size()));
   const auto seconds = [&](const Rows& rows, const std::string& map) {
-    ArrayRows source(rows.x, rows.y);
     const Stopwatch watch;
-    fit(source, plain_options(kernel, map, penalty, settings.seed));
+    fit_plain(rows, kernel, map, penalty, settings.seed);
     return watch.seconds();
   };
   for (const Index n : counts) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <numeric>
 
 #include "base/fail.hpp"
@@ -13,8 +12,8 @@
 namespace mercer::cli::reproduce {
 namespace {
 
-/// A field with the groups (drifters, walks) that its rows come in: rows of one group are held out together, since neighbours
-/// along a path would give each other away.
+/// A field with the groups (drifters, walks) that its rows come in: rows of one group are held out together, since
+/// neighbours along a path would give each other away.
 struct Survey {
   std::string name;
   std::string title;
@@ -44,8 +43,8 @@ Rows read(const std::string& path, const std::string& inputs, const std::string&
   return rows;
 }
 
-/// Positions in km, velocities in m/s. The file names no drifters, but its rows follow them: a step of more than 10 km (median: 3) begins
-/// the next one.
+/// Positions in km, velocities in m/s. The file names no drifters, but its rows follow them: a step of more than 10 km
+/// (median: 3) begins the next one.
 Survey drifters(const std::string& folder) {
   Survey s;
   s.name = "drifters";
@@ -90,8 +89,10 @@ struct Family {
 
 std::vector<Family> families(const Survey& s, bool quick) {
   const Index d = s.rows.x.cols();
-  std::vector<Family> all = {{"independent", "independent outputs", {}}, {"curl_free", "curl-free", {}},
-                             {"divergence_free", "divergence-free", {}}, {"helmholtz", "Helmholtz", {}}};
+  std::vector<Family> all = {{"independent", "independent outputs", {}},
+                             {"curl_free", "curl-free", {}},
+                             {"divergence_free", "divergence-free", {}},
+                             {"helmholtz", "Helmholtz", {}}};
   for (const double l : s.length_scales) {
     if (quick && l != s.length_scales[2]) continue;
     all[0].kernels.push_back(independent(l));
@@ -113,14 +114,6 @@ std::vector<Index> sample(std::vector<Index> numbers, Index count, const Stream&
   return numbers;
 }
 
-std::vector<Index> rows_where(const Survey& s, const std::function<bool(Index)>& in_group) {
-  std::vector<Index> numbers;
-  for (Index i = 0; i < s.rows.x.rows(); ++i) {
-    if (in_group(s.group[at(i)])) numbers.push_back(i);
-  }
-  return numbers;
-}
-
 struct Error {
   double all = 0;          ///< root mean square over outputs
   double constrained = 0;  ///< over those the law ties together
@@ -134,16 +127,14 @@ Error error_of(const Survey& s, const Model& model, const Rows& test) {
   return {std::sqrt(mean(static_cast<Index>(squares.size()))), std::sqrt(mean(s.constrained))};
 }
 
-/// One hold-out: which groups are the test, which the validation for tuning on many rows.
+/// One hold-out.
 struct Fold {
-  std::vector<Index> pool;        ///< rows to learn from
+  std::vector<Index> pool;  ///< rows to learn from
   std::vector<Index> test;
-  std::vector<Index> validation;  ///< part of the pool
-  std::vector<Index> rest;        ///< the rest of the pool
   Stream stream;
 };
 
-/// Drifters: half of them, drawn at random, are the test. Walks: one of the five; the next one is the validation.
+/// Drifters: half of them, drawn at random, are the test. Walks: one of the five.
 Fold make_fold(const Survey& s, Index number, std::uint64_t seed) {
   const Stream stream = Stream(seed, "reproduce fold").child(s.name, key(number));
   std::vector<bool> held_out(at(s.groups), false);
@@ -154,33 +145,49 @@ Fold make_fold(const Survey& s, Index number, std::uint64_t seed) {
     std::iota(all.begin(), all.end(), Index{0});
     for (const Index g : sample(all, s.groups / 2, stream.child("groups"))) held_out[at(g)] = true;
   }
-  const Index next = (number + 1) % s.groups;
-  return {rows_where(s, [&](Index g) { return !held_out[at(g)]; }), rows_where(s, [&](Index g) { return held_out[at(g)]; }),
-          rows_where(s, [&](Index g) { return g == next; }), rows_where(s, [&](Index g) { return !held_out[at(g)] && g != next; }), stream};
+  Fold fold{{}, {}, stream};
+  for (Index i = 0; i < s.rows.x.rows(); ++i) (held_out[at(s.group[at(i)])] ? fold.test : fold.pool).push_back(i);
+  return fold;
 }
 
-/// Exact models of n rows drawn from the pool, length scale, share and penalty of least leave-one-out error.
-Error learn_few(const Survey& s, const Family& family, const Fold& fold, Index n, std::uint64_t seed) {
-  const Rows train = pick(s.rows, sample(fold.pool, n, fold.stream.child("train")));
-  const Rows test = pick(s.rows, sample(fold.test, 1000, fold.stream.child("test")));
-  return error_of(s, tune_exact(train, family.kernels, seed).model, test);
+/// The training rows cut into at most five parts of whole groups, each in turn the validation. Rows of one group never judge
+/// each other: leave-one-out over rows would, and picks length scales that join up single paths (we tried: errors grew with
+/// n).
+std::vector<Split> inner_splits(const Survey& s, const std::vector<Index>& train) {
+  std::vector<Index> groups;
+  for (const Index i : train) groups.push_back(s.group[at(i)]);
+  std::ranges::sort(groups);
+  groups.erase(std::ranges::unique(groups).begin(), groups.end());
+  const Index parts = std::min<Index>(5, static_cast<Index>(groups.size()));
+  std::vector<Split> splits;
+  for (Index part = 0; part < parts; ++part) {
+    std::vector<Index> learn;
+    std::vector<Index> judge;
+    for (const Index i : train) {
+      const Index rank = std::ranges::lower_bound(groups, s.group[at(i)]) - groups.begin();
+      (rank % parts == part ? judge : learn).push_back(i);
+    }
+    splits.push_back({pick(s.rows, learn), pick(s.rows, judge)});
+  }
+  return splits;
 }
 
-/// Random features of all rows; length scale, share and penalty of least error on the validation group, with a smaller map of every
-/// tenth row.
-Error learn_all(const Survey& s, const Family& family, const Fold& fold, std::uint64_t seed) {
-  const auto every_tenth = [](const std::vector<Index>& numbers) {
-    std::vector<Index> part;
-    for (std::size_t i = 0; i < numbers.size(); i += 10) part.push_back(numbers[i]);
-    return part;
-  };
-  const std::vector<double> penalties = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2};
-  const Tuned tuned = tune(pick(s.rows, every_tenth(fold.rest)), pick(s.rows, every_tenth(fold.validation)), family.kernels, penalties,
-                           "fourier:300", seed);
-  const Rows train = pick(s.rows, fold.pool);
-  ArrayRows source(train.x, train.y);
-  const Model model = fit(source, plain_options(tuned.kernel, "fourier:1000", tuned.penalty, seed));
-  return error_of(s, model, pick(s.rows, sample(fold.test, 1000, fold.stream.child("test"))));
+/// Exact models of n rows drawn from the pool. The ridge nλ is searched in units of K(0).
+Model learn_few(const Survey& s, const Family& family, const Fold& fold, Index n, std::uint64_t seed) {
+  const auto numbers = sample(fold.pool, n, fold.stream.child("train"));
+  std::vector<double> penalties;
+  for (const double ridge : {0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0})
+    penalties.push_back(ridge / static_cast<double>(numbers.size()));
+  const Choice choice = choose(inner_splits(s, numbers), family.kernels, penalties, "exact", seed);
+  return fit_plain(pick(s.rows, numbers), choice.kernel, "exact", choice.penalty, seed);
+}
+
+/// Random features of all rows of the pool, chosen with a smaller map of every tenth row.
+Model learn_all(const Survey& s, const Family& family, const Fold& fold, std::uint64_t seed) {
+  std::vector<Index> tenth;
+  for (std::size_t i = 0; i < fold.pool.size(); i += 10) tenth.push_back(fold.pool[i]);
+  const Choice choice = choose(inner_splits(s, tenth), family.kernels, {1e-5, 1e-4, 1e-3, 1e-2, 1e-1}, "fourier:300", seed);
+  return fit_plain(pick(s.rows, fold.pool), choice.kernel, "fourier:1000", choice.penalty, seed);
 }
 
 struct Plan {
@@ -206,8 +213,11 @@ plot::LineChart study(const Survey& s, const Plan& plan, const Settings& setting
       steps.next();
       const Fold fold = make_fold(s, f, settings.seed);
       if (n == 0) rows = static_cast<double>(fold.pool.size());
+      const Rows test = pick(s.rows, sample(fold.test, 1000, fold.stream.child("test")));
       for (std::size_t k = 0; k < all.size(); ++k) {
-        const Error e = n == 0 ? learn_all(s, all[k], fold, settings.seed) : learn_few(s, all[k], fold, n, settings.seed);
+        const Model model =
+            n == 0 ? learn_all(s, all[k], fold, settings.seed) : learn_few(s, all[k], fold, n, settings.seed);
+        const Error e = error_of(s, model, test);
         errors[k].push_back(e.all);
         constrained[k].push_back(e.constrained);
       }
@@ -219,9 +229,11 @@ plot::LineChart study(const Survey& s, const Plan& plan, const Settings& setting
       const Spread e = spread(errors[k]);
       curves[k].add(rows, e.mean);
       line.push_back(cell(e.mean));
-      findings.rows.push_back({s.name, n == 0 ? "all" : cell(n), all[k].name, cell(e.mean), cell(e.deviation), cell(spread(constrained[k]).mean),
-                               cell(plan.folds), cell(wins)});
-      if (k > 0) findings.headline.emplace_back(s.name + " n=" + line[1] + " " + all[k].name + " / independent", e.mean / spread(errors[0]).mean);
+      findings.rows.push_back({s.name, n == 0 ? "all" : cell(n), all[k].name, cell(e.mean), cell(e.deviation),
+                               cell(spread(constrained[k]).mean), cell(plan.folds), cell(wins)});
+      if (k > 0)
+        findings.headline.emplace_back(s.name + " n=" + line[1] + " " + all[k].name + " / independent",
+                                       e.mean / spread(errors[0]).mean);
     }
     findings.table.push_back(line);
   }
@@ -233,14 +245,16 @@ plot::LineChart study(const Survey& s, const Plan& plan, const Settings& setting
 
 Findings fields(const Settings& settings) {
   Findings findings;
-  findings.columns = {"survey", "n", "kernel", "rmse", "deviation", "rmse_first_two_outputs", "folds", "folds_better_than_independent"};
+  findings.columns = {
+      "survey", "n", "kernel", "rmse", "deviation", "rmse_first_two_outputs", "folds", "folds_better_than_independent"};
   findings.table = {{"survey", "n", "independent", "curl-free", "divergence-free", "Helmholtz"}};
   const Survey ocean = drifters(settings.data);
   const Survey room = magnetic(settings.data);
   const Plan ocean_plan = settings.quick ? Plan{{30}, 2} : Plan{{50, 100, 200, 400}, 10};
   const Plan room_plan = settings.quick ? Plan{{30}, 2} : Plan{{50, 100, 200, 400, 0}, 5};
-  Steps steps(settings, "fields", static_cast<Index>(ocean_plan.counts.size()) * ocean_plan.folds +
-                                      static_cast<Index>(room_plan.counts.size()) * room_plan.folds);
+  Steps steps(settings, "fields",
+              static_cast<Index>(ocean_plan.counts.size()) * ocean_plan.folds +
+                  static_cast<Index>(room_plan.counts.size()) * room_plan.folds);
   const std::string left = plot::render(study(ocean, ocean_plan, settings, steps, findings));
   const std::string right = plot::render(study(room, room_plan, settings, steps, findings));
   findings.charts = {{"", plot::side_by_side({left, right})}};

@@ -6,6 +6,7 @@
 #include "backend/backend.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "console.hpp"
 #include "kernel/evaluate.hpp"
 #include "map/fourier.hpp"
 #include "reproduce.hpp"
@@ -54,24 +55,37 @@ Matrix<double> random_points(Index rows, const Stream& stream) {
   return x;
 }
 
-/// Φ(x_i)ᵀΦ(z_i) for each pair i, as p × p blocks one under another.
+/// A_c = B_cB_cᵀ of each column as a row of p² numbers: contracting and expanding e_b in every column gives column b of A_c.
+Matrix<double> column_operators(const Coupling& coupling) {
+  const Index p = coupling.outputs();
+  Matrix<double> all(coupling.columns(), p * p);
+  std::vector<double> theta(at(coupling.parameters()));
+  Matrix<double> w(coupling.columns(), p);
+  for (Index b = 0; b < p; ++b) {
+    Matrix<double> unit(coupling.columns(), p);
+    for (Index c = 0; c < unit.rows(); ++c) unit(c, b) = 1;
+    coupling.contract(unit, theta);
+    coupling.expand(theta, w);
+    for (Index c = 0; c < w.rows(); ++c) {
+      for (Index a = 0; a < p; ++a) all(c, a * p + b) = w(c, a);
+    }
+  }
+  return all;
+}
+
+/// Φ(x_i)ᵀΦ(z_i) = Σ_c φ_c(x_i) φ_c(z_i) A_c for each pair i, as a row of p² numbers.
 Matrix<double> approximated(const FourierMap& map, ConstMatrix x, ConstMatrix z) {
-  constexpr Index block = 64;
-  const Index p = map.outputs();
-  Matrix<double> all(x.rows * p, p);
+  constexpr Index block = 128;
+  const Matrix<double> operators = column_operators(map.coupling());
+  Matrix<double> all(x.rows, operators.cols());
   for (Index first = 0; first < x.rows; first += block) {
     const Index count = std::min(block, x.rows - first);
-    std::array<Matrix<double>, 2> dense;
-    for (std::size_t side = 0; side < 2; ++side) {
-      Matrix<double> phi(count, map.columns());
-      map.features<double>((side == 0 ? x : z).row_range(first, count), phi);
-      dense[side] = Matrix<double>(count * p, map.coupling().parameters());
-      map.coupling().dense_rows(phi, dense[side]);
-    }
-    for (Index i = 0; i < count; ++i) {
-      gemm<double>(false, true, 1.0, dense[0].view().row_range(i * p, p), dense[1].view().row_range(i * p, p), 0.0,
-                   all.view().row_range((first + i) * p, p));
-    }
+    Matrix<double> phi(count, map.columns());
+    Matrix<double> other(count, map.columns());
+    map.features<double>(x.row_range(first, count), phi);
+    map.features<double>(z.row_range(first, count), other);
+    for (Index i = 0; i < phi.size(); ++i) phi.data()[i] *= other.data()[i];
+    gemm<double>(false, false, 1.0, phi, operators, 0.0, all.view().row_range(first, count));
   }
   return all;
 }
@@ -82,22 +96,30 @@ double norm(ConstMatrix symmetric) {
   return std::max(std::abs(values.front()), std::abs(values.back()));
 }
 
-/// max_i ‖K~(x_i, z_i) - K(x_i, z_i)‖.
-double largest_error(const FourierMap& map, const OperatorKernel& kernel, const Matrix<double>& x, const Matrix<double>& z) {
+struct PairErrors {
+  double largest = 0;  ///< max_i ‖K~(x_i, z_i) - K(x_i, z_i)‖
+  double typical = 0;  ///< root of the mean over i of their squares
+};
+
+PairErrors errors_on(const FourierMap& map, const OperatorKernel& kernel, const Matrix<double>& x, const Matrix<double>& z) {
   const Index p = map.outputs();
   Matrix<double> blocks = approximated(map, x, z);
   Matrix<double> exact(p, p);
-  double largest = 0;
+  PairErrors errors;
   for (Index i = 0; i < x.rows(); ++i) {
     value(kernel, x.row(i), z.row(i), exact);
-    const MutMatrix block = blocks.view().row_range(i * p, p);
+    const MutMatrix block(blocks.row(i).data(), p, p);
     for (Index k = 0; k < p * p; ++k) block.data[k] -= exact.data()[k];
-    largest = std::max(largest, norm(block));
+    const double error = norm(block);
+    errors.largest = std::max(errors.largest, error);
+    errors.typical += error * error / static_cast<double>(x.rows());
   }
-  return largest;
+  errors.typical = std::sqrt(errors.typical);
+  return errors;
 }
 
-/// Map number `repeat` of D frequencies. Each D has seeds of its own: with the same one, frequencies of a small map are those of a large.
+/// Map number `repeat` of D frequencies. Each D has seeds of its own: with the same one, frequencies of a small map are
+/// those of a large.
 FourierMap draw(const OperatorKernel& kernel, Index frequencies, Sampling sampling, std::uint64_t seed, Index repeat) {
   const Stream seeds(seed, "reproduce maps");
   return {kernel, dimension, dimension, FourierRecipe{frequencies, sampling, seeds.bits(key(frequencies), key(repeat))}};
@@ -106,17 +128,44 @@ FourierMap draw(const OperatorKernel& kernel, Index frequencies, Sampling sampli
 constexpr std::array<Sampling, 3> samplings = {Sampling::monte_carlo, Sampling::orthogonal, Sampling::quasi};
 constexpr std::array<const char*, 3> sampling_labels = {"Monte Carlo", "orthogonal", "quasi-Monte Carlo"};
 
-/// Mean error over seeds at each D, for one kernel and sampling.
+/// Errors over the repeats at each D, for one kernel and sampling.
 struct ErrorCurve {
   std::vector<double> frequencies;
-  std::vector<Spread> errors;
+  std::vector<Spread> largest;
+  std::vector<Spread> typical;
 
   double slope() const {
     std::vector<double> means;
-    for (const Spread& s : errors) means.push_back(s.mean);
+    for (const Spread& s : largest) means.push_back(s.mean);
     return log_slope(frequencies, means);
   }
 };
+
+/// Geometric mean over D of a/b.
+double ratio(const std::vector<Spread>& a, const std::vector<Spread>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::log(a[i].mean / b[i].mean);
+  return std::exp(sum / static_cast<double>(a.size()));
+}
+
+ErrorCurve measure(const NamedKernel& named, Sampling sampling, const std::vector<Index>& frequencies, Index repeats,
+                   const Settings& settings, Steps& steps, const Rows& pairs) {
+  ErrorCurve curve;
+  for (const Index d : frequencies) {
+    steps.next();
+    std::vector<double> largest;
+    std::vector<double> typical;
+    for (Index r = 0; r < repeats; ++r) {
+      const PairErrors e = errors_on(draw(named.kernel, d, sampling, settings.seed, r), named.kernel, pairs.x, pairs.y);
+      largest.push_back(e.largest);
+      typical.push_back(e.typical);
+    }
+    curve.frequencies.push_back(static_cast<double>(d));
+    curve.largest.push_back(spread(largest));
+    curve.typical.push_back(spread(typical));
+  }
+  return curve;
+}
 
 plot::LineChart error_chart(const std::string& title) {
   plot::LineChart chart;
@@ -127,63 +176,58 @@ plot::LineChart error_chart(const std::string& title) {
   return chart;
 }
 
-plot::Series series(const std::string& name, const ErrorCurve& curve) {
+plot::Series series(const std::string& name, const std::vector<double>& frequencies, const std::vector<Spread>& errors) {
   Curve line(name);
-  for (std::size_t i = 0; i < curve.errors.size(); ++i) line.add(curve.frequencies[i], curve.errors[i]);
+  for (std::size_t i = 0; i < errors.size(); ++i) line.add(frequencies[i], errors[i]);
   return line.series();
 }
 
+/// Half of the first error, falling as D^-½.
 plot::Series guide(const ErrorCurve& curve) {
-  Curve line("D^(-1/2)", plot::Series::Mark::dashed);
+  Curve line("slope −1/2", plot::Series::Mark::dashed);
   for (const double d : curve.frequencies)
-    line.add(d, curve.errors.front().mean * 0.5 * std::sqrt(curve.frequencies.front() / d));
+    line.add(d, curve.largest.front().mean * 0.5 * std::sqrt(curve.frequencies.front() / d));
   return line.series();
 }
 
 }  // namespace
 
 Findings orff_fig1(const Settings& settings) {
-  const Index pairs = settings.quick ? 50 : 1000;
-  const Index repeats = settings.quick ? 3 : 10;
+  const Index count = settings.quick ? 50 : 1000;
+  const Index repeats = settings.quick ? 3 : 20;
   const auto frequencies = doublings(8, settings.quick ? 256 : 8192);
   const Stream stream(settings.seed, "reproduce pairs");
-  const Matrix<double> x = random_points(pairs, stream.child("x"));
-  const Matrix<double> z = random_points(pairs, stream.child("z"));
+  const Rows pairs{random_points(count, stream.child("x")), random_points(count, stream.child("z"))};
 
   Findings findings;
-  findings.columns = {"kernel", "sampling", "frequencies", "mean_error", "deviation", "repeats", "pairs", "slope"};
-  findings.table = {{"kernel", "sampling", "slope", "error at D = " + std::to_string(frequencies.back())}};
+  findings.columns = {"kernel",    "sampling",      "frequencies", "largest_error", "largest_deviation",
+                      "rms_error", "rms_deviation", "repeats",     "pairs",         "slope"};
+  findings.table = {{"kernel", "sampling", "slope", "largest error at D = " + std::to_string(frequencies.back()),
+                     "largest / Monte Carlo", "rms / Monte Carlo"}};
   plot::LineChart paper = error_chart("Error of the operator-valued kernel, independent frequencies");
   std::vector<std::string> panels;
   Steps steps(settings, "kernel errors", 9 * static_cast<Index>(frequencies.size()));
-  ErrorCurve last;
   for (const NamedKernel& named : kernels(settings.seed)) {
     plot::LineChart panel = error_chart(named.label + ": how frequencies are drawn");
+    panel.y_label = "root mean square error over pairs";
+    ErrorCurve plain;
     for (std::size_t s = 0; s < samplings.size(); ++s) {
-      ErrorCurve curve;
-      for (const Index d : frequencies) {
-        steps.next();
-        std::vector<double> errors;
-        for (Index r = 0; r < repeats; ++r) {
-          errors.push_back(largest_error(draw(named.kernel, d, samplings[s], settings.seed, r), named.kernel, x, z));
-        }
-        curve.frequencies.push_back(static_cast<double>(d));
-        curve.errors.push_back(spread(errors));
+      const ErrorCurve curve = measure(named, samplings[s], frequencies, repeats, settings, steps, pairs);
+      if (s == 0) plain = curve;
+      for (std::size_t i = 0; i < frequencies.size(); ++i) {
+        findings.rows.push_back({named.name, to_string(samplings[s]), cell(frequencies[i]), cell(curve.largest[i].mean),
+                                 cell(curve.largest[i].deviation), cell(curve.typical[i].mean),
+                                 cell(curve.typical[i].deviation), cell(repeats), cell(count), cell(curve.slope())});
       }
-      for (std::size_t i = 0; i < curve.errors.size(); ++i) {
-        findings.rows.push_back({named.name, to_string(samplings[s]), cell(curve.frequencies[i]), cell(curve.errors[i].mean),
-                                 cell(curve.errors[i].deviation), cell(repeats), cell(pairs), cell(curve.slope())});
-      }
-      findings.table.push_back({named.label, sampling_labels[s], cell(curve.slope()), to_text(curve.errors.back())});
-      panel.series.push_back(series(sampling_labels[s], curve));
-      if (s > 0) continue;
-      findings.headline.emplace_back("slope " + named.name, curve.slope());
-      paper.series.push_back(series(named.label, curve));
-      if (named.name == "decomposable") last = curve;
+      findings.table.push_back({named.label, sampling_labels[s], cell(curve.slope()), to_text(curve.largest.back()),
+                                brief(ratio(curve.largest, plain.largest)), brief(ratio(curve.typical, plain.typical))});
+      panel.series.push_back(series(sampling_labels[s], curve.frequencies, curve.typical));
     }
+    findings.headline.emplace_back("slope " + named.name, plain.slope());
+    paper.series.push_back(series(named.label, plain.frequencies, plain.largest));
+    if (paper.series.size() == 3) paper.series.push_back(guide(plain));
     panels.push_back(plot::render(panel));
   }
-  paper.series.push_back(guide(last));
   findings.charts = {{"", plot::render(paper)}, {"-sampling", plot::side_by_side(panels)}};
   return findings;
 }
@@ -197,8 +241,9 @@ double measured_variance(const NamedKernel& named, Index frequencies, Sampling s
   value(named.kernel, x.row(0), z.row(0), exact);
   Matrix<double> sum(dimension, dimension);
   for (Index r = 0; r < repeats; ++r) {
-    Matrix<double> e = approximated(draw(named.kernel, frequencies, sampling, seed, r), x, z);
-    for (Index k = 0; k < e.size(); ++k) e.data()[k] -= exact.data()[k];
+    Matrix<double> error = approximated(draw(named.kernel, frequencies, sampling, seed, r), x, z);
+    for (Index k = 0; k < error.size(); ++k) error.data()[k] -= exact.data()[k];
+    const ConstMatrix e(error.data(), dimension, dimension);
     gemm<double>(false, false, 1.0 / static_cast<double>(repeats), e, e, 1.0, sum);
   }
   return norm(sum);
@@ -207,8 +252,8 @@ double measured_variance(const NamedKernel& named, Index frequencies, Sampling s
 }  // namespace
 
 Findings orff_fig6(const Settings& settings) {
-  const Index repeats = settings.quick ? 50 : 1000;
-  const auto frequencies = doublings(8, settings.quick ? 64 : 4096);
+  const Index repeats = settings.quick ? 50 : 4000;
+  const auto frequencies = doublings(8, settings.quick ? 64 : 1024);
   const Stream stream(settings.seed, "reproduce point");
   const Matrix<double> x = random_points(1, stream);
   const Matrix<double> z(1, dimension);  // the origin: δ = x

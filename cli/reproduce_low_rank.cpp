@@ -59,7 +59,8 @@ Matrix<double> outputs_of(const OperatorKernel& kernel, const Matrix<double>& x,
   return y;
 }
 
-/// Adds ε ~ N(0, Σ) to every row, Σ = GGᵀ scaled to ‖Σ‖ = √V[y], V[y] the mean over outputs of their variance (the paper's V[y_i]).
+/// Adds ε ~ N(0, Σ) to every row, Σ = GGᵀ scaled to ‖Σ‖ = √V[y], V[y] the mean over outputs of their variance (the paper's
+/// V[y_i]).
 void add_noise(Matrix<double>& y, const Stream& stream) {
   double variance = 0;
   for (Index a = 0; a < outputs; ++a) {
@@ -115,14 +116,16 @@ double error_of(const Data& data, const Matrix<double>& y, Index n, const std::s
 Findings orff_table3(const Settings& settings) {
   const Index runs = settings.quick ? 2 : 10;
   const Index runs_large = settings.quick ? 2 : 3;  // exact at n = 10⁴ takes most of the time
-  const std::vector<Index> counts = settings.quick ? std::vector<Index>{100, 300} : std::vector<Index>{100, 1000, 10000, 100000};
+  const std::vector<Index> counts =
+      settings.quick ? std::vector<Index>{100, 300} : std::vector<Index>{100, 1000, 10000, 100000};
   const Index most_exact = 10000;
   const Index frequencies = settings.quick ? 100 : fitted_frequencies;
   struct Column {
     std::string name;
     bool exact, noise;
   };
-  const std::vector<Column> columns = {{"ORFF", false, false}, {"OVK", true, false}, {"ORFF noise", false, true}, {"OVK noise", true, true}};
+  const std::vector<Column> columns = {
+      {"ORFF", false, false}, {"OVK", true, false}, {"ORFF noise", false, true}, {"OVK noise", true, true}};
 
   std::vector<std::vector<std::vector<double>>> errors(counts.size(), std::vector<std::vector<double>>(columns.size()));
   std::vector<double> scale;
@@ -160,8 +163,9 @@ Findings orff_table3(const Settings& settings) {
       const Spread s = spread(errors[k][c]);
       line.push_back(to_text(s));
       curves[c].add(static_cast<double>(counts[k]), s);
-      findings.rows.push_back({cell(counts[k]), columns[c].exact ? "exact" : "orff", columns[c].noise ? "yes" : "no", cell(s.mean),
-                               cell(s.deviation), std::to_string(errors[k][c].size()), columns[c].exact ? "" : cell(frequencies)});
+      findings.rows.push_back({cell(counts[k]), columns[c].exact ? "exact" : "orff", columns[c].noise ? "yes" : "no",
+                               cell(s.mean), cell(s.deviation), std::to_string(errors[k][c].size()),
+                               columns[c].exact ? "" : cell(frequencies)});
     }
     findings.table.push_back(line);
   }

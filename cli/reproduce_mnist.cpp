@@ -13,9 +13,9 @@ namespace mercer::cli::reproduce {
 namespace {
 
 // The paper prints exp(-‖δ‖/σ²) with σ = 20 on inputs in [-1, 1]. That is no Gaussian; exp(-‖δ‖²/σ²) is one, of length scale
-// 20/√2 = 14.1, and exp(-‖δ‖²/2σ²) is one of 20. Trained on the first 9000 images and tested on the next 3000, the exact model
-// errs by 2.6 % at length scales 9, 10 and 12, and 2.8 % at 14.1; random features prefer wide kernels, and with D = 4000 err by
-// 3.9, 3.7, 3.5, 3.4 and 3.4 % at 9, 10, 11, 12 and 14.1. So the paper's σ is near the best, and 12 serves both.
+// 20/√2 = 14.1, and exp(-‖δ‖²/2σ²) is one of 20. Trained on the first 9000 images and tested on the next 3000, the exact
+// model errs by 2.6 % at length scales 9, 10 and 12, and 2.8 % at 14.1; random features prefer wide kernels, and with D =
+// 4000 err by 3.9, 3.7, 3.5, 3.4 and 3.4 % at 9, 10, 11, 12 and 14.1. So the paper's σ is near the best, and 12 serves both.
 constexpr const char* kernel = "gaussian(12)";
 // The penalty on the same split, at 12: exact 1e-6 (2.6 %; 1e-5: 2.7 %); D = 4000 1e-5 (3.4 %; 3e-5: 3.5 %; 1e-6: 5.4 %).
 constexpr double exact_penalty = 1e-6;
@@ -41,7 +41,8 @@ Digits load(const Settings& settings, const std::string& name, Index rows) {
   data->rewind();
   while (data->next(1000, block) && block.first_row < rows) {
     for (Index i = 0; i < std::min(block.rows(), rows - block.first_row); ++i) {
-      std::ranges::transform(block.inputs.row(i), digits.x.row(block.first_row + i).begin(), [](double v) { return v / 127.5 - 1; });
+      std::ranges::transform(block.inputs.row(i), digits.x.row(block.first_row + i).begin(),
+                             [](double v) { return v / 127.5 - 1; });
       digits.y(block.first_row + i, 0) = block.targets(i, 0);
     }
   }
@@ -61,10 +62,12 @@ FitOptions options_for(const std::string& map, std::optional<double> penalty, st
   return options;
 }
 
-std::string fourier(Index frequencies) { return "fourier:" + std::to_string(frequencies); }
+std::string fourier(Index frequencies) {
+  return "fourier:" + std::to_string(frequencies);
+}
 
 struct Outcome {
-  double percent = 0;          ///< of test images put into the wrong class
+  double percent = 0;  ///< of test images put into the wrong class
   double fit_seconds = 0;
   double predict_seconds = 0;  ///< of all test images
   double penalty = 0;
@@ -112,7 +115,8 @@ Findings orff_fig2(const Settings& settings) {
     findings.rows.push_back({"exact", cell(n), cell(exact.fit_seconds), cell(exact.predict_seconds), cell(exact.percent)});
     findings.rows.push_back({"orff", cell(n), cell(orff.fit_seconds), cell(orff.predict_seconds), cell(orff.percent)});
     findings.table.push_back({std::to_string(n), times(exact), times(orff)});
-    if (n == counts.back()) findings.headline = {{"exact seconds over ORFF seconds at the largest n", exact.fit_seconds / orff.fit_seconds}};
+    if (n == counts.back())
+      findings.headline = {{"exact seconds over ORFF seconds at the largest n", exact.fit_seconds / orff.fit_seconds}};
   }
   plot::LineChart chart;
   chart.title = "MNIST: time to fit";
@@ -136,8 +140,8 @@ struct Panel {
 };
 
 /// One curve of error against D, and the exact model's.
-plot::LineChart error_panel(const Panel& panel, const Digits& train, const Digits& test, const Settings& settings, Steps& steps,
-                            Findings& findings) {
+plot::LineChart error_panel(const Panel& panel, const Digits& train, const Digits& test, const Settings& settings,
+                            Steps& steps, Findings& findings) {
   const std::string n = std::to_string(panel.rows);
   const Outcome exact = learn(train, panel.rows, test, options_for("exact", panel.exact_penalty, settings.seed));
   findings.rows.push_back({"exact", n, "", cell(exact.percent), "0", "1", cell(exact.penalty), cell(exact.fit_seconds)});
@@ -160,8 +164,10 @@ plot::LineChart error_panel(const Panel& panel, const Digits& train, const Digit
     const Spread s = spread(percents);
     curve.add(static_cast<double>(d), s);
     line.add(static_cast<double>(d), exact.percent);
-    findings.rows.push_back({"orff", n, cell(d), cell(s.mean), cell(s.deviation), cell(panel.repeats), cell(outcome.penalty), cell(outcome.fit_seconds)});
-    findings.table.push_back({n, "D = " + std::to_string(d), panel.repeats > 1 ? to_text(s) : cell(s.mean), cell(outcome.penalty), cell(outcome.fit_seconds) + " s"});
+    findings.rows.push_back({"orff", n, cell(d), cell(s.mean), cell(s.deviation), cell(panel.repeats), cell(outcome.penalty),
+                             cell(outcome.fit_seconds)});
+    findings.table.push_back({n, "D = " + std::to_string(d), panel.repeats > 1 ? to_text(s) : cell(s.mean),
+                              cell(outcome.penalty), cell(outcome.fit_seconds) + " s"});
     findings.headline.emplace_back("ORFF n=" + n + " D=" + std::to_string(d), s.mean);
   }
   plot::LineChart chart;
@@ -181,7 +187,8 @@ Findings orff_fig3(const Settings& settings) {
     panels.push_back({300, {32, 128}, 2, {}, {}, "float64"});
   } else {
     panels.push_back({1000, doublings(16, 2048), 5, {}, {}, "float64"});
-    panels.push_back({paper_rows, {125, 250, 500, 1000, 2000, 4000, 10000, 20000}, 1, exact_penalty, orff_penalty, "float32"});
+    panels.push_back(
+        {paper_rows, {125, 250, 500, 1000, 2000, 4000, 10000, 20000}, 1, exact_penalty, orff_penalty, "float32"});
   }
   const Digits train = load(settings, "train", panels.back().rows);
   const Digits test = load(settings, "t10k", settings.quick ? 500 : 10000);
@@ -192,7 +199,8 @@ Findings orff_fig3(const Settings& settings) {
   for (const Panel& panel : panels) count += panel.repeats * static_cast<Index>(panel.frequencies.size());
   Steps steps(settings, "MNIST", count);
   std::vector<std::string> pictures;
-  for (const Panel& panel : panels) pictures.push_back(plot::render(error_panel(panel, train, test, settings, steps, findings)));
+  for (const Panel& panel : panels)
+    pictures.push_back(plot::render(error_panel(panel, train, test, settings, steps, findings)));
   findings.charts = {{"", plot::side_by_side(pictures)}};
   return findings;
 }

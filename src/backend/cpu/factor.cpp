@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -55,6 +57,23 @@ void solve_triangular(ConstMatrix l, MutMatrix b, bool transposed) {
     const Index first = task * strip;
     solve_strip(l, b.col_range(first, std::min(strip, b.cols - first)), transposed);
   });
+}
+
+/// Decompositions that nobody waits for any more. The process must not end under them: OpenBLAS frees its buffers at exit.
+class Abandoned {
+ public:
+  ~Abandoned() {
+    while (count_.load() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  void begin() { ++count_; }
+  void end() { --count_; }
+
+ private:
+  std::atomic<int> count_{0};
+};
+Abandoned& abandoned() {
+  static Abandoned instance;
+  return instance;
 }
 
 /// dsyevd on result.vectors (the matrix, overwritten by its eigenvectors).
@@ -152,18 +171,27 @@ Eigen eigh(ConstMatrix a) {
   };
   const auto shared = std::make_shared<Shared>();
   shared->eigen = std::move(result);
-  std::thread([shared, work_size, iwork_size] {
+  abandoned().begin();
+  const auto work = [shared, work_size, iwork_size] {
     std::exception_ptr failure;
     try {
       decompose(shared->eigen, static_cast<int>(work_size), iwork_size);
     } catch (...) {
       failure = std::current_exception();
     }
-    const std::scoped_lock lock(shared->mutex);
-    shared->failure = failure;
-    shared->done = true;
-    shared->done_changed.notify_all();
-  }).detach();
+    {
+      const std::scoped_lock lock(shared->mutex);
+      shared->failure = failure;
+      shared->done = true;
+      shared->done_changed.notify_all();
+    }
+    abandoned().end();
+  };
+  try {
+    std::thread(work).detach();
+  } catch (const std::system_error&) {  // no thread to be had: do it here, deaf to stops
+    work();
+  }
   std::unique_lock lock(shared->mutex);
   while (!shared->done) {
     shared->done_changed.wait_for(lock, std::chrono::milliseconds(50));
