@@ -151,7 +151,7 @@ Findings orff_fig4(const Settings& settings) {
   const std::vector<Method> methods = {{"curl_free", "curl-free", true}, {"independent", "independent outputs", false}};
 
   Findings findings;
-  findings.columns = {"method", "frequencies", "mse", "deviation", "repeats", "n"};
+  findings.columns = {"method", "frequencies", "coefficients", "mse", "deviation", "repeats", "n"};
   findings.table = {{"D", "curl-free", "independent", "independent / curl-free"}};
   Steps steps(settings, "curl-free field", 2 * repeats * (1 + static_cast<Index>(frequencies.size())));
   plot::LineChart chart;
@@ -174,8 +174,9 @@ Findings orff_fig4(const Settings& settings) {
       }
       const Spread s = spread(errors);
       found[m].push_back(s);
-      findings.rows.push_back(
-          {methods[m].name, d == 0 ? "exact" : cell(d), cell(s.mean), cell(s.deviation), cell(repeats), cell(rows)});
+      const Index coefficients = d == 0 ? 2 * rows : (methods[m].curl ? 2 : 4) * d;
+      findings.rows.push_back({methods[m].name, d == 0 ? "exact" : cell(d), cell(coefficients), cell(s.mean),
+                               cell(s.deviation), cell(repeats), cell(rows)});
       if (d > 0) curve.add(static_cast<double>(d), s);
     }
     Curve exact(methods[m].label + ", exact", plot::Series::Mark::dashed);

@@ -1,0 +1,120 @@
+"""`mercer reproduce --quick`: every experiment runs, and writes what docs/reproduction says it writes."""
+
+import json
+import os
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from conftest import MERCER, ROOT, read_csv
+
+DATA = Path(os.environ.get("MERCER_DATA", ROOT.parent / "shared/data"))
+
+# name: columns of the CSV, files of pictures, does it read real data
+EXPERIMENTS = {
+    "orff-fig1": (
+        "kernel sampling frequencies largest_error largest_deviation rms_error rms_deviation repeats pairs slope",
+        ["orff-fig1.svg", "orff-fig1-sampling.svg"],
+        False,
+    ),
+    "orff-fig2": ("method n fit_seconds predict_seconds error_percent", ["orff-fig2.svg"], True),
+    "orff-fig3": (
+        "method n frequencies error_percent deviation repeats penalty fit_seconds",
+        ["orff-fig3.svg"],
+        True,
+    ),
+    "orff-fig4": (
+        "method frequencies coefficients mse deviation repeats n",
+        ["orff-fig4.svg", "orff-fig4-field.svg"],
+        False,
+    ),
+    "orff-fig5": ("method n fit_seconds", ["orff-fig5.svg"], False),
+    "orff-fig6": (
+        "kernel frequencies measured measured_orthogonal exact bound repeats",
+        ["orff-fig6.svg"],
+        False,
+    ),
+    "orff-table3": ("n method noise rmse deviation runs frequencies", ["orff-table3.svg"], False),
+    "fields": (
+        "survey n kernel rmse deviation rmse_first_two_outputs folds folds_better_than_independent",
+        ["fields.svg"],
+        True,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    """reproduced(name): the folder and the JSON of one experiment, run once."""
+    folder = tmp_path_factory.mktemp("reproduction")
+    done = {}
+
+    def call(name):
+        if EXPERIMENTS[name][2] and not DATA.is_dir():
+            pytest.skip(f"no folder of real data at {DATA}: set MERCER_DATA")
+        if name not in done:
+            command = [MERCER, "reproduce", name, "--quick", "-o", str(folder), "--data", str(DATA), "--json"]
+            result = subprocess.run(command, cwd=folder, capture_output=True, timeout=60)
+            assert result.returncode == 0, result.stderr.decode()
+            done[name] = json.loads(result.stdout)["experiments"][0]
+        return folder, done[name]
+
+    return call
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_writes_table_and_pictures(reproduced, name):
+    columns, pictures, _ = EXPERIMENTS[name]
+    folder, summary = reproduced(name)
+    assert summary["name"] == name and summary["quick"]
+    header, rows = read_csv(folder / f"{name}.csv")
+    assert header == columns.split()
+    assert len(rows) > 1
+    assert sorted(summary["files"]) == sorted(str(folder / f) for f in [f"{name}.csv", *pictures])
+    for picture in pictures:
+        root = ElementTree.parse(folder / picture).getroot()
+        assert root.tag.endswith("svg")
+        assert len(list(root.iter())) > 50
+
+
+def column(folder, name, key):
+    header, rows = read_csv(folder / f"{name}.csv")
+    return rows[:, header.index(key)]
+
+
+def test_kernel_error_falls_with_frequencies(reproduced):
+    folder, summary = reproduced("orff-fig1")
+    slopes = [value for key, value in summary["headline"].items() if key.startswith("slope")]
+    assert len(slopes) == 3
+    assert all(-0.8 < slope < -0.2 for slope in slopes)  # -½ in the full experiment; three maps here
+    assert all(float(s) < 0 for s in column(folder, "orff-fig1", "slope"))
+
+
+def test_variance_is_the_exact_one_and_below_its_bound(reproduced):
+    folder, _ = reproduced("orff-fig6")
+    measured, exact, bound = (column(folder, "orff-fig6", key).astype(float) for key in ("measured", "exact", "bound"))
+    assert ((measured / exact > 0.4) & (measured / exact < 2.5)).all()  # 50 maps: a standard deviation is about 0.2
+    assert (exact <= bound * (1 + 1e-9)).all()
+
+
+def test_more_rows_help_and_exact_is_best_without_noise(reproduced):
+    folder, _ = reproduced("orff-table3")
+    header, rows = read_csv(folder / "orff-table3.csv")
+    error = {(r[0], r[1], r[2]): float(r[3]) for r in rows}
+    for method in ("orff", "exact"):
+        assert error["300", method, "no"] < error["100", method, "no"]
+    assert error["300", "exact", "no"] < error["300", "orff", "no"]
+
+
+def test_same_seed_same_numbers(run, tmp_path):
+    for folder in ("a", "b"):
+        run("reproduce", "orff-fig6", "--quick", "-o", folder, "--seed", 3, "--threads", 1 if folder == "a" else 2)
+    assert (tmp_path / "a/orff-fig6.csv").read_text() == (tmp_path / "b/orff-fig6.csv").read_text()
+
+
+def test_unknown_experiment_and_missing_data(run, tmp_path):
+    result = run("reproduce", "orff-fig9", ok=False)
+    assert result.code == 2 and "there is no experiment 'orff-fig9'" in result.err and "orff-fig1" in result.err
+    result = run("reproduce", "fields", "--data", tmp_path / "nowhere", "-o", tmp_path / "out", ok=False)
+    assert result.code == 2 and "give --data FOLDER" in result.err
