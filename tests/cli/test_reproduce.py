@@ -75,7 +75,7 @@ def test_writes_table_and_pictures(reproduced, name):
     for picture in pictures:
         root = ElementTree.parse(folder / picture).getroot()
         assert root.tag.endswith("svg")
-        assert len(list(root.iter())) > 50
+        assert len(list(root.iter())) > 30  # axes, ticks and at least one series
 
 
 def column(folder, name, key):
