@@ -34,7 +34,7 @@ test: setup-test                      ## build everything, run every test: C++, 
 fuzz: setup-test                      ## every fuzzer for a few seconds
 	@FUZZ_RUNS=20000 tools/fuzz.sh
 fuzz-long: setup-test                 ## every fuzzer for 10^6 inputs
-	@FUZZ_RUNS=1000000 tools/fuzz.sh
+	@FUZZ_RUNS=1000000 FUZZ_SECONDS=0 tools/fuzz.sh
 
 sanitize: setup-test                  ## the C++ tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan && cmake --build build/asan -j $(JOBS) && ctest --preset asan -E '^(cli|consumer)$$'

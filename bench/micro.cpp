@@ -45,7 +45,7 @@ void features(benchmark::State& state) {
   const FourierMap map(parse_kernel("gaussian(1)"), 32, 1, {2000, Sampling::orthogonal, 0});
   const auto x = normals<float>(1024, 32);
   Matrix<float> phi(1024, map.columns());
-  for (auto _ : state) map.features<float>(x, phi);
+  for (auto _ : state) map.features(x, phi);
   state.SetItemsProcessed(state.iterations() * 1024 * 2000);
 }
 BENCHMARK(features)->UseRealTime();

@@ -85,7 +85,7 @@ int run_gram(const Arguments& a) {
   if (!recipe.exact) {
     map.emplace(resolved, x.cols(), p, recipe.fourier);
     Matrix<double> phi(z.rows(), map->columns());
-    map->features<double>(z, phi);
+    map->features(z, phi);
     dense_z = Matrix<double>(z.rows() * p, map->coupling().parameters());
     map->coupling().dense_rows(phi, dense_z);
   }
@@ -96,7 +96,7 @@ int run_gram(const Arguments& a) {
     Matrix<double> part(count * p, z.rows() * p);
     if (map) {
       Matrix<double> phi(count, map->columns());
-      map->features<double>(rows, phi);
+      map->features(rows, phi);
       approximate_block(*map, phi, dense_z, part);
     } else {
       gram(resolved, rows, z, p, part);

@@ -82,8 +82,8 @@ Matrix<double> approximated(const FourierMap& map, ConstMatrix x, ConstMatrix z)
     const Index count = std::min(block, x.rows - first);
     Matrix<double> phi(count, map.columns());
     Matrix<double> other(count, map.columns());
-    map.features<double>(x.row_range(first, count), phi);
-    map.features<double>(z.row_range(first, count), other);
+    map.features(x.row_range(first, count), phi);
+    map.features(z.row_range(first, count), other);
     for (Index i = 0; i < phi.size(); ++i) phi.data()[i] *= other.data()[i];
     gemm<double>(false, false, 1.0, phi, operators, 0.0, all.view().row_range(first, count));
   }

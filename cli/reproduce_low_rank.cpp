@@ -53,7 +53,7 @@ Matrix<double> outputs_of(const OperatorKernel& kernel, const Matrix<double>& x,
   for (Index first = 0; first < x.rows(); first += block) {
     const Index count = std::min(block, x.rows() - first);
     Matrix<double> phi(count, map.columns());
-    map.features<double>(x.view().row_range(first, count), phi);
+    map.features(x.view().row_range(first, count), phi);
     gemm<double>(false, false, 1.0, phi, w, 0.0, y.view().row_range(first, count));
   }
   return y;

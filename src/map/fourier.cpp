@@ -101,7 +101,7 @@ const char* to_string(Sampling sampling) {
 }
 
 FourierMap::FourierMap(const OperatorKernel& resolved, Index inputs, Index outputs, const FourierRecipe& recipe)
-    : inputs_(inputs), coupling_(outputs) {
+    : FeatureMap(inputs, outputs) {
   if (recipe.frequencies < 1)
     fail_argument("a Fourier map needs at least one frequency, got " + std::to_string(recipe.frequencies));
   const std::vector<Part> parts = parts_of(resolved, inputs);
@@ -208,7 +208,7 @@ void FourierMap::chunk(MatrixView<const Real> x, MatrixView<Real> phi) const {
 }
 
 template <class Real>
-void FourierMap::features(MatrixView<const Real> x, MatrixView<Real> phi) const {
+void FourierMap::features_in(MatrixView<const Real> x, MatrixView<Real> phi) const {
   constexpr Index rows = 64;  // phases of a chunk stay in the second cache
   parallel_for((x.rows + rows - 1) / rows, [&](Index task) {
     const Index first = task * rows;
@@ -217,8 +217,12 @@ void FourierMap::features(MatrixView<const Real> x, MatrixView<Real> phi) const 
   });
 }
 
-template void FourierMap::features(MatrixView<const float>, MatrixView<float>) const;
-template void FourierMap::features(MatrixView<const double>, MatrixView<double>) const;
+void FourierMap::features(MatrixView<const float> x, MatrixView<float> phi) const {
+  features_in<float>(x, phi);
+}
+void FourierMap::features(MatrixView<const double> x, MatrixView<double> phi) const {
+  features_in<double>(x, phi);
+}
 
 std::uint64_t FourierMap::fingerprint() const {
   return XXH3_64bits(frequencies_.data(), frequencies_.values().size_bytes());

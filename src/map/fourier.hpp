@@ -6,7 +6,7 @@
 
 #include "base/matrix.hpp"
 #include "kernel/spectral.hpp"
-#include "map/coupling.hpp"
+#include "map/feature_map.hpp"
 
 namespace mercer {
 
@@ -21,25 +21,20 @@ struct FourierRecipe {
 ///     √(weight/D_part) · e_r(x) · [cos⟨ω_1,x⟩ … cos⟨ω_D,x⟩, sin⟨ω_1,x⟩ … sin⟨ω_D,x⟩],
 /// or √weight · e_r(x) for a part without frequencies (linear, polynomial), and a Coupling to the outputs.
 /// K~(x, z) = Φ(x)ᵀΦ(z) has expectation K(x, z).
-class FourierMap {
+class FourierMap final : public FeatureMap {
  public:
   FourierMap(const OperatorKernel& resolved, Index inputs, Index outputs, const FourierRecipe& recipe);
 
-  Index inputs() const { return inputs_; }
-  Index outputs() const { return coupling_.outputs(); }
-  /// Number of scalar feature columns.
-  Index columns() const { return coupling_.columns(); }
-  const Coupling& coupling() const { return coupling_; }
   const Matrix<double>& frequencies() const { return frequencies_; }
   /// The samplings in force, one word for people: "orthogonal", "monte_carlo", "quasi", or "mixed".
-  std::string sampling_name() const;
+  std::string sampling_name() const override;
 
-  /// phi (rows × columns) = φ of each row of x. Rows are spread over the pool. 2·rows·D·d flops and rows·D cos/sin pairs.
-  template <class Real>
-  void features(MatrixView<const Real> x, MatrixView<Real> phi) const;
+  /// 2·rows·D·d flops and rows·D cos/sin pairs.
+  void features(MatrixView<const float> x, MatrixView<float> phi) const override;
+  void features(MatrixView<const double> x, MatrixView<double> phi) const override;
 
-  /// XXH3-64 of the frequencies: a model that regenerates them checks that they are the same.
-  std::uint64_t fingerprint() const;
+  /// XXH3-64 of the frequencies.
+  std::uint64_t fingerprint() const override;
 
  private:
   struct Group {
@@ -51,12 +46,12 @@ class FourierMap {
     bool plain = true;  ///< the one monomial is 1
   };
   template <class Real>
+  void features_in(MatrixView<const Real> x, MatrixView<Real> phi) const;
+  template <class Real>
   void chunk(MatrixView<const Real> x, MatrixView<Real> phi) const;
   template <class Real>
   const Matrix<Real>& omega() const;
 
-  Index inputs_;
-  Coupling coupling_;
   std::vector<Group> groups_;
   std::vector<Sampling> samplings_;
   Matrix<double> frequencies_;

@@ -272,7 +272,7 @@ double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool con
   return std::max(accumulate, solve) + 96e6;
 }
 
-SolverChoice choose_solver(const FourierMap& map, const FitOptions& options) {
+SolverChoice choose_solver(const FeatureMap& map, const FitOptions& options) {
   if (options.solver != "auto") return {options.solver, "asked for"};
   const Coupling& coupling = map.coupling();
   const Index size = system_size(coupling);
@@ -296,7 +296,7 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
     fit_exact(rows, recipe, options, *state);
     return finish_model(std::move(state), total);
   }
-  state->map.emplace(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
+  state->map = std::make_shared<FourierMap>(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
   const SolverChoice choice = choose_solver(*state->map, options);
   state->summary.rows = raw_rows.row_count();
   if (choice.solver == "cg" || choice.solver == "sgd") {
@@ -319,7 +319,7 @@ Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, 
   const Stopwatch total;
   check_options(options, false);
   auto state = start_state(recipe);
-  state->map.emplace(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
+  state->map = std::make_shared<FourierMap>(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
   if (state->map->columns() != statistics.columns || recipe.outputs() != statistics.outputs) {
     fail_argument("the statistics do not belong to this recipe: their shape is different");
   }

@@ -43,7 +43,7 @@ void linear_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
     std::ranges::transform(x.row(i), narrow.row(i).begin(), [](double v) { return static_cast<Real>(v); });
   }
   Matrix<Real> phi(x.rows, state.map->columns());
-  state.map->features<Real>(narrow, phi);
+  state.map->features(narrow, phi);
   Matrix<double> wide;
   ConstMatrix features;
   if constexpr (std::is_same_v<Real, double>) {
@@ -76,7 +76,7 @@ void scaled_variance(const Model::State& state, ConstMatrix x, MutMatrix varianc
     return;
   }
   Matrix<double> phi(x.rows, state.map->columns());
-  state.map->features<double>(x, phi);
+  state.map->features(x, phi);
   state.posterior.variance(state.map->coupling(), phi, variance);
 }
 

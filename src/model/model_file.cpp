@@ -218,9 +218,10 @@ Model read_model(const TensorFile& file, const std::string& path) {
       state->weights = file.matrix("weights", -1, p);
       if (draws_frequencies(state->recipe) && state->recipe.fourier.frequencies > state->weights.rows())
         fail_file(path + ": it has fewer weights than features");
-      state->map.emplace(state->recipe.kernel, state->recipe.inputs(), p, state->recipe.fourier);
-      if (state->map->columns() != state->weights.rows()) fail_file(path + ": its weights do not fit its map");
-      check_fingerprint(*state->map, j, path);
+      const auto map = std::make_shared<FourierMap>(state->recipe.kernel, state->recipe.inputs(), p, state->recipe.fourier);
+      if (map->columns() != state->weights.rows()) fail_file(path + ": its weights do not fit its map");
+      check_fingerprint(*map, j, path);
+      state->map = map;
       state->intercept = file.vector("intercept", p);
       state->posterior = read_posterior(j, file, state->map->coupling(), path);
     }

@@ -64,7 +64,7 @@ struct Measured {
 Measured measure(const FourierMap& map, const Matrix<double>& exact, const Matrix<double>& x) {
   const Index p = map.outputs();
   Matrix<double> phi(x.rows(), map.columns());
-  map.features<double>(x, phi);
+  map.features(x, phi);
   // Σ_c φ_c(x)φ_c(z) B_cB_cᵀ pair by pair would cost n²·parameters·p; the dense rows make it one product.
   Matrix<double> dense(x.rows() * p, map.coupling().parameters());
   map.coupling().dense_rows(phi, dense);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/matrix.hpp"
-#include "map/fourier.hpp"
+#include "map/feature_map.hpp"
 #include "model/recipe.hpp"
 #include "solve/exact.hpp"
 #include "solve/posterior.hpp"
@@ -19,7 +19,7 @@ struct Model::State {
   FitSummary summary;
   Matrix<double> codes;  ///< simplex codes of the classes; empty for regression
 
-  std::optional<FourierMap> map;
+  std::shared_ptr<const FeatureMap> map;
   Matrix<double> weights;         ///< columns × p
   std::vector<double> intercept;  ///< p
   Posterior posterior;

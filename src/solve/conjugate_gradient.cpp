@@ -124,7 +124,7 @@ CgOutcome run_cg(RowOperator<Real>& op, const SampledPreconditioner& preconditio
 }
 
 template <class Real>
-RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const IterativeOptions& options, Progress* progress) {
+RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOptions& options, Progress* progress) {
   constexpr Index sampled_rows = 1500;
   constexpr Index probes = 8;
   if (!(options.penalty > 0)) fail_argument("the cg solver needs a penalty above 0");
@@ -220,7 +220,7 @@ RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const IterativeOp
 
 }  // namespace
 
-RidgeSolution solve_conjugate_gradient(const FourierMap& map, RowSource& rows, Precision precision,
+RidgeSolution solve_conjugate_gradient(const FeatureMap& map, RowSource& rows, Precision precision,
                                        const IterativeOptions& options, Progress* progress) {
   return precision == Precision::single_ ? solve_in<float>(map, rows, options, progress)
                                          : solve_in<double>(map, rows, options, progress);

@@ -18,7 +18,7 @@ struct IterativeOptions {
 /// Preconditioned conjugate gradients on the normal equations without forming them: for maps with so many features that
 /// their Gram matrix does not fit. The preconditioner is the Gram matrix of about 1500 sampled rows plus the ridge, inverted
 /// by Woodbury's identity: O(1500·size) per application.
-RidgeSolution solve_conjugate_gradient(const FourierMap& map, RowSource& rows, Precision precision,
+RidgeSolution solve_conjugate_gradient(const FeatureMap& map, RowSource& rows, Precision precision,
                                        const IterativeOptions& options, Progress* progress);
 
 }  // namespace mercer

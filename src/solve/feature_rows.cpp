@@ -14,7 +14,7 @@ Index FeatureRows<Real>::block_rows(Index columns) {
 }
 
 template <class Real>
-FeatureRows<Real>::FeatureRows(const FourierMap& map, RowSource& rows) : map_(map), rows_(rows) {
+FeatureRows<Real>::FeatureRows(const FeatureMap& map, RowSource& rows) : map_(map), rows_(rows) {
   if (rows.input_count() != map.inputs()) {
     fail_argument("the map takes " + std::to_string(map.inputs()) + " inputs but the rows have " +
                   std::to_string(rows.input_count()));
@@ -33,7 +33,7 @@ bool FeatureRows<Real>::next() {
   for (Index i = 0; i < n; ++i) {
     std::ranges::transform(block_.inputs.row(i), inputs_.row(i).begin(), [](double v) { return static_cast<Real>(v); });
   }
-  map_.features<Real>(inputs_.view().row_range(0, n), features());
+  map_.features(inputs_.view().row_range(0, n), features());
   const Index one = map_.columns();
   for (Index i = 0; i < n; ++i) {
     buffer_(i, one) = 1;

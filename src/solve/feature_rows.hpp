@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/matrix.hpp"
-#include "map/fourier.hpp"
+#include "map/feature_map.hpp"
 
 namespace mercer {
 
@@ -12,7 +12,7 @@ namespace mercer {
 template <class Real>
 class FeatureRows {
  public:
-  FeatureRows(const FourierMap& map, RowSource& rows);
+  FeatureRows(const FeatureMap& map, RowSource& rows);
 
   /// Computes the next block; false at the end of the pass.
   bool next();
@@ -34,7 +34,7 @@ class FeatureRows {
   static Index block_rows(Index columns);
 
  private:
-  const FourierMap& map_;
+  const FeatureMap& map_;
   RowSource& rows_;
   RowBlock block_;
   Matrix<Real> inputs_;

@@ -7,6 +7,7 @@
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
 #include "base/progress.hpp"
+#include "base/random.hpp"
 #include "solve/feature_rows.hpp"
 
 namespace mercer {
@@ -156,7 +157,7 @@ void finish_path(PenaltyPath& path, const LeaveOneOutRows& rows) {
 
 }  // namespace
 
-LeaveOneOutRows leave_one_out_rows(const FourierMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
+LeaveOneOutRows leave_one_out_rows(const FeatureMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
                                    Progress* progress, Index most_rows) {
   constexpr Index most_values = Index{1} << 24;
   const Index m = map.columns();

@@ -32,7 +32,7 @@ struct LeaveOneOutRows {
 };
 /// All rows, or a random subset of about 16 million numbers (as leave_one_out unfolds them), chosen by the row number and
 /// `seed` alone.
-LeaveOneOutRows leave_one_out_rows(const FourierMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
+LeaveOneOutRows leave_one_out_rows(const FeatureMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
                                    Progress* progress, Index most_rows = std::numeric_limits<Index>::max());
 
 /// Exact leave-one-out errors of ridge at many penalties, without refitting. Leaving out one copy of a row of weight w means

@@ -15,7 +15,7 @@ std::size_t at(Index i) {
 }  // namespace
 
 template <class Real>
-RowOperator<Real>::RowOperator(const FourierMap& map, RowSource& rows, bool intercept, Index memory_bytes,
+RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool intercept, Index memory_bytes,
                                Progress* progress)
     : map_(map), rows_(rows), progress_(progress) {
   const Index m = map.columns();

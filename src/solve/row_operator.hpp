@@ -16,7 +16,7 @@ template <class Real>
 class RowOperator {
  public:
   /// Features of all rows are kept when they take no more than `memory_bytes`; otherwise they are computed on every pass.
-  RowOperator(const FourierMap& map, RowSource& rows, bool intercept, Index memory_bytes, Progress* progress);
+  RowOperator(const FeatureMap& map, RowSource& rows, bool intercept, Index memory_bytes, Progress* progress);
 
   Index size() const;
   bool keeps_features() const { return keep_; }
@@ -47,7 +47,7 @@ class RowOperator {
     std::vector<double> weights;
     Index first_row;
   };
-  const FourierMap& map_;
+  const FeatureMap& map_;
   RowSource& rows_;
   bool keep_;
   Progress* progress_;

@@ -27,7 +27,7 @@ std::uint64_t fingerprint(const RowBlock& block) {
 }
 
 template <class Real>
-RidgeStatistics accumulate_in(const FourierMap& map, RowSource& rows, Progress* progress) {
+RidgeStatistics accumulate_in(const FeatureMap& map, RowSource& rows, Progress* progress) {
   RidgeStatistics s;
   s.columns = map.columns();
   s.outputs = rows.target_count();
@@ -57,7 +57,7 @@ RidgeStatistics accumulate_in(const FourierMap& map, RowSource& rows, Progress* 
 
 }  // namespace
 
-RidgeStatistics accumulate(const FourierMap& map, RowSource& rows, Precision precision, Progress* progress) {
+RidgeStatistics accumulate(const FeatureMap& map, RowSource& rows, Precision precision, Progress* progress) {
   return precision == Precision::single_ ? accumulate_in<float>(map, rows, progress)
                                          : accumulate_in<double>(map, rows, progress);
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/matrix.hpp"
-#include "map/fourier.hpp"
+#include "map/feature_map.hpp"
 
 namespace mercer {
 
@@ -25,7 +25,7 @@ struct RidgeStatistics {
 };
 
 /// One pass over the rows: n·(m+1+p)² flops, one feature block and one (m+1+p)² matrix in memory.
-RidgeStatistics accumulate(const FourierMap& map, RowSource& rows, Precision precision, Progress* progress = nullptr);
+RidgeStatistics accumulate(const FeatureMap& map, RowSource& rows, Precision precision, Progress* progress = nullptr);
 
 /// The statistics of both sets of rows; throws Error when shapes differ or a block of rows is in both.
 void merge(RidgeStatistics& into, const RidgeStatistics& other);

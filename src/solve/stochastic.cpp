@@ -22,7 +22,7 @@ std::size_t at(Index i) {
 template <class Real>
 class Descent {
  public:
-  Descent(const FourierMap& map, const StochasticOptions& options, Index draws)
+  Descent(const FeatureMap& map, const StochasticOptions& options, Index draws)
       : map_(map),
         options_(options),
         systems_(draws + 1),
@@ -125,7 +125,7 @@ class Descent {
     }
   }
 
-  const FourierMap& map_;
+  const FeatureMap& map_;
   const StochasticOptions& options_;
   Index systems_;
   Matrix<double> theta_;
@@ -173,7 +173,7 @@ double largest_row(const Coupling& coupling, ConstMatrix phi) {
 }
 
 template <class Real>
-Scale measure(const FourierMap& map, RowSource& rows) {
+Scale measure(const FeatureMap& map, RowSource& rows) {
   constexpr int power_steps = 12;
   Scale scale;
   FeatureRows<Real> blocks(map, rows);
@@ -231,7 +231,7 @@ std::vector<Index> shuffled(Index count, const Stream& stream) {
 }
 
 template <class Real>
-RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const StochasticOptions& options, Progress* progress) {
+RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const StochasticOptions& options, Progress* progress) {
   if (options.penalty <= 0) fail_argument("the sgd solver needs a penalty above 0");
   const Scale scale = measure<Real>(map, rows);
   const bool keep = resolve(options.keep, full_posterior_limit + 1) != Uncertainty::none;
@@ -319,7 +319,7 @@ RidgeSolution solve_in(const FourierMap& map, RowSource& rows, const StochasticO
 
 }  // namespace
 
-RidgeSolution solve_stochastic(const FourierMap& map, RowSource& rows, Precision precision, const StochasticOptions& options,
+RidgeSolution solve_stochastic(const FeatureMap& map, RowSource& rows, Precision precision, const StochasticOptions& options,
                                Progress* progress) {
   return precision == Precision::single_ ? solve_in<float>(map, rows, options, progress)
                                          : solve_in<double>(map, rows, options, progress);

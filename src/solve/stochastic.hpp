@@ -18,7 +18,7 @@ struct StochasticOptions {
 /// Averaged stochastic gradients on problem (P): steps of constant size 1/(L + R²/batch) over shuffled batches, the answer
 /// the mean over the second half of the steps (Polyak-Ruppert). Memory is one block of features; the answer is approximate,
 /// and `residual` says how far the mean still moved in the last pass.
-RidgeSolution solve_stochastic(const FourierMap& map, RowSource& rows, Precision precision, const StochasticOptions& options,
+RidgeSolution solve_stochastic(const FeatureMap& map, RowSource& rows, Precision precision, const StochasticOptions& options,
                                Progress* progress);
 
 }  // namespace mercer

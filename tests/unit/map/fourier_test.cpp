@@ -140,7 +140,7 @@ TEST(FourierMap, SinglePrecisionFeaturesAreTheSameNumbers) {
     Matrix<double> wide(100, s.inputs);
     for (Index i = 0; i < x.size(); ++i) wide.data()[i] = static_cast<double>(narrow.data()[i]);
     Matrix<float> single(100, map.columns());
-    map.features<float>(narrow, single);
+    map.features(narrow, single);
     const Matrix<double> both = features(map, wide);
     double phase = 1;
     for (const double w : map.frequencies().values()) phase = std::max(phase, std::abs(w));

@@ -60,7 +60,7 @@ inline FourierMap map_of(const std::string& text, Index inputs, Index outputs, I
 
 inline Matrix<double> features(const FourierMap& map, ConstMatrix x) {
   Matrix<double> phi(x.rows, map.columns());
-  map.features<double>(x, phi);
+  map.features(x, phi);
   return phi;
 }
 
