@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/fail.hpp"
 #include "base/progress.hpp"
@@ -59,13 +60,33 @@ std::vector<double> column_dots(ConstMatrix a, ConstMatrix b) {
 struct CgOutcome {
   int iterations = 0;
   double residual = 0;
+  bool rounding = false;  ///< the passes are not precise enough for more
 };
 
+/// max_k ‖r_k‖/‖b_k‖.
+double largest_ratio(ConstMatrix r, const std::vector<double>& bb) {
+  const std::vector<double> rr = column_dots(r, r);
+  double ratio = 0;
+  for (std::size_t k = 0; k < rr.size(); ++k) {
+    if (bb[k] > 0) ratio = std::max(ratio, std::sqrt(rr[k] / bb[k]));
+  }
+  return ratio;
+}
+
 /// Independent systems (γ_k A + ridge) x_k = b_k side by side, one pass over the rows per iteration for all of them.
+/// The residual of the recurrence and the true one drift apart by the rounding of the passes. The true one is looked at
+/// every `check_every` iterations: when it lags far behind without falling, precision is exhausted. Where the recurrence
+/// claims to be done and is not, iterations start again from the truth.
 template <class Real>
 CgOutcome run_cg(RowOperator<Real>& op, const SampledPreconditioner& preconditioner, const std::vector<double>& gain,
                  double ridge, ConstMatrix b, MutMatrix x, const IterativeOptions& options, Progress* progress) {
-  constexpr int patience = 25;
+  constexpr int check_every = 25;
+  const auto apply = [&](ConstMatrix v, MutMatrix out) {
+    op.apply(v, out);
+    for (Index i = 0; i < out.rows; ++i) {
+      for (Index k = 0; k < out.cols; ++k) out(i, k) = gain[at(k)] * out(i, k) + ridge * v(i, k);
+    }
+  };
   Matrix<double> r{b};
   Matrix<double> z(b.rows, b.cols);
   preconditioner.apply(gain, r, z);
@@ -74,24 +95,31 @@ CgOutcome run_cg(RowOperator<Real>& op, const SampledPreconditioner& preconditio
   std::vector<double> rz = column_dots(r, z);
   const std::vector<double> bb = column_dots(b, b);
   CgOutcome outcome;
-  double best = 1;
-  int since_best = 0;
-  for (; outcome.iterations < options.most_iterations; ++outcome.iterations) {
-    const std::vector<double> rr = column_dots(r, r);
-    outcome.residual = 0;
-    for (std::size_t k = 0; k < rr.size(); ++k) {
-      if (bb[k] > 0) outcome.residual = std::max(outcome.residual, std::sqrt(rr[k] / bb[k]));
-    }
+  double last_true = std::numeric_limits<double>::infinity();
+  for (;; ++outcome.iterations) {
+    outcome.residual = largest_ratio(r, bb);
     report(progress, "conjugate gradients",
            outcome.residual < 1 ? std::log(std::max(outcome.residual, 1e-300)) / std::log(options.tolerance) : 0.0);
-    if (outcome.residual <= options.tolerance) break;
-    since_best = outcome.residual < 0.9 * best ? 0 : since_best + 1;
-    best = std::min(best, outcome.residual);
-    if (since_best > patience && sizeof(Real) == sizeof(float)) break;
-    op.apply(direction, image);
-    for (Index i = 0; i < image.rows(); ++i) {
-      for (Index k = 0; k < image.cols(); ++k) image(i, k) = gain[at(k)] * image(i, k) + ridge * direction(i, k);
+    const bool claims_done = outcome.residual <= options.tolerance;
+    const bool last = outcome.iterations >= options.most_iterations;
+    if (outcome.iterations > 0 && (claims_done || last || outcome.iterations % check_every == 0)) {
+      const double claimed = outcome.residual;
+      apply(x, image);
+      for (Index i = 0; i < b.rows; ++i) {
+        for (Index k = 0; k < b.cols; ++k) image(i, k) = b(i, k) - image(i, k);
+      }
+      outcome.residual = largest_ratio(image, bb);
+      outcome.rounding = outcome.residual > 2 * claimed && outcome.residual > 0.5 * last_true;
+      last_true = outcome.residual;
+      if (outcome.residual <= options.tolerance || outcome.rounding || last) break;
+      if (claims_done) {
+        r = image;
+        preconditioner.apply(gain, r, z);
+        direction = z;
+        rz = column_dots(r, z);
+      }
     }
+    apply(direction, image);
     const std::vector<double> curvature = column_dots(direction, image);
     std::vector<double> step(curvature.size(), 0.0);
     for (std::size_t k = 0; k < step.size(); ++k) step[k] = curvature[k] > 0 ? rz[k] / curvature[k] : 0.0;
@@ -109,16 +137,6 @@ CgOutcome run_cg(RowOperator<Real>& op, const SampledPreconditioner& preconditio
       }
     }
     rz = next;
-  }
-  // What the recurrence says of the residual and what it is differ by the rounding of the operator.
-  op.apply(x, image);
-  std::vector<double> rr(bb.size(), 0.0);
-  for (Index i = 0; i < b.rows; ++i) {
-    for (Index k = 0; k < b.cols; ++k) rr[at(k)] += std::pow(b(i, k) - gain[at(k)] * image(i, k) - ridge * x(i, k), 2);
-  }
-  outcome.residual = 0;
-  for (std::size_t k = 0; k < rr.size(); ++k) {
-    if (bb[k] > 0) outcome.residual = std::max(outcome.residual, std::sqrt(rr[k] / bb[k]));
   }
   return outcome;
 }
@@ -138,9 +156,11 @@ RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOp
   // Columns: the systems to solve, then random ones whose solutions are draws of the posterior.
   Matrix<double> rhs;
   std::vector<double> gain{1.0};
+  std::vector<std::vector<Index>> runs{{0}};
   Matrix<double> factor;
   if (constant) {
     Channels ch = channels(system);
+    runs = equal_gain_runs(ch);
     rhs = std::move(ch.rhs);
     gain = std::move(ch.gain);
     factor = std::move(ch.factor);
@@ -150,7 +170,18 @@ RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOp
   }
   const Index solves = rhs.cols();
   const bool keep = resolve(options.keep, full_posterior_limit + 1) != Uncertainty::none;
-  const Index draws = (keep ? posterior_samples : probes) * (constant ? solves : 1);
+  struct Draw {
+    Index channel;
+    double systems;  ///< how many systems it stands for: those of equal gain have equal traces
+  };
+  std::vector<Draw> plan;
+  for (Index s = 0; s < (keep ? posterior_samples : probes); ++s) {
+    for (Index j = 0; keep && j < solves; ++j) plan.push_back({j, 1.0 / posterior_samples});
+    for (const auto& run : runs) {
+      if (!keep) plan.push_back({run.front(), static_cast<double>(run.size()) / probes});
+    }
+  }
+  const auto draws = static_cast<Index>(plan.size());
   Matrix<double> noise(rhs.rows(), draws);
   op.random_rhs("posterior rows", noise);
   const Stream prior(0, "posterior prior");
@@ -159,12 +190,12 @@ RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOp
     for (Index k = 0; k < solves; ++k) all(i, k) = rhs(i, k);
     for (Index d = 0; d < draws; ++d) {
       // Cov(√γ Σ√wΦε + √ridge η) = γA + ridge·I = M, so M⁻¹ of it is a draw of N(0, M⁻¹).
-      const double g = gain[at(constant ? d % solves : 0)];
+      const double g = gain[at(plan[at(d)].channel)];
       all(i, solves + d) = std::sqrt(g) * noise(i, d) +
                            std::sqrt(ridge) * prior.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(d));
     }
   }
-  for (Index d = 0; d < draws; ++d) gain.push_back(gain[at(constant ? d % solves : 0)]);
+  for (const Draw& draw : plan) gain.push_back(gain[at(draw.channel)]);
 
   double sampled_weight = 0;
   Matrix<double> sampled = op.sample_rows(sampled_rows, sampled_weight);
@@ -178,8 +209,10 @@ RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOp
   solution.iterations = outcome.iterations;
   solution.residual = outcome.residual;
   if (!(outcome.residual <= 10 * options.tolerance)) {
-    solution.note = "conjugate gradients stopped at a relative residual of " + shortest(outcome.residual) +
-                    (sizeof(Real) == sizeof(float) ? " (the limit of float32)" : "");
+    solution.note =
+        "conjugate gradients stopped at a relative residual of " + shortest(outcome.residual) +
+        (outcome.rounding ? std::string(", the limit of ") + (sizeof(Real) == sizeof(float) ? "float32" : "float64")
+                          : " after " + std::to_string(outcome.iterations) + " iterations");
   }
   solution.weights = Matrix<double>(map.columns(), p);
   const MatrixView<double> main = x.view().col_range(0, solves);
@@ -192,11 +225,9 @@ RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOp
   }
   double inverse_trace = 0;  // Σ over systems of tr(M⁻¹) = E‖draw‖²
   for (Index d = 0; d < draws; ++d) {
-    for (Index i = 0; i < x.rows(); ++i) inverse_trace += x(i, solves + d) * x(i, solves + d);
+    for (Index i = 0; i < x.rows(); ++i) inverse_trace += plan[at(d)].systems * x(i, solves + d) * x(i, solves + d);
   }
-  const double systems = constant ? static_cast<double>(solves) : 1.0;
-  inverse_trace *= systems / static_cast<double>(draws);
-  finish(system, op.gram_times(solution.weights), systems * static_cast<double>(x.rows()) - ridge * inverse_trace, solution);
+  finish(system, op.gram_times(solution.weights), static_cast<double>(solves * x.rows()) - ridge * inverse_trace, solution);
   if (!keep) return solution;
   Posterior& posterior = solution.posterior;
   posterior.kind = Posterior::Kind::samples;
