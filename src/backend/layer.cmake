@@ -7,4 +7,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     PROPERTIES COMPILE_OPTIONS "${simd_options};-mavx2;-mfma")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/cos_sin_avx512.cpp
     PROPERTIES COMPILE_OPTIONS "${simd_options};-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mfma;-mprefer-vector-width=512")
+  # GCC 12 takes _mm512_undefined() of its own headers for an oversight.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/bfloat_avx512.cpp
+    PROPERTIES COMPILE_OPTIONS "-O3;-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mavx512bf16;-Wno-maybe-uninitialized")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/bfloat_amx.cpp PROPERTIES COMPILE_OPTIONS "-mamx-tile;-mamx-bf16")
 endif()

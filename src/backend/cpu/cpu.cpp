@@ -1,6 +1,37 @@
 #include "backend/cpu/cpu.hpp"
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace mercer {
+namespace {
+
+/// Tile registers are lent by the kernel on request, once for the whole process (Documentation/arch/x86/xstate.rst).
+bool amx_allowed() {
+#if defined(__x86_64__) && defined(__linux__)
+  static const bool allowed = [] {
+    constexpr unsigned amx_bf16 = 1U << 22U;
+    constexpr unsigned amx_tile = 1U << 24U;
+    constexpr long request_permission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+    constexpr long tile_data = 18;
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+    if ((d & amx_bf16) == 0 || (d & amx_tile) == 0) return false;
+    return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  }();
+  return allowed;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
 
 CpuFeatures cpu_features() {
   CpuFeatures features;
@@ -10,6 +41,8 @@ CpuFeatures cpu_features() {
   features.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                     __builtin_cpu_supports("avx512cd");
+  features.avx512_bf16 = features.avx512 && __builtin_cpu_supports("avx512bf16");
+  features.amx_bf16 = amx_allowed();
 #endif
   return features;
 }

@@ -5,7 +5,9 @@ namespace mercer {
 /// What this CPU (and the operating system) can execute.
 struct CpuFeatures {
   bool avx2_fma = false;
-  bool avx512 = false;  ///< F, DQ, BW, VL, CD
+  bool avx512 = false;       ///< F, DQ, BW, VL, CD
+  bool avx512_bf16 = false;  ///< and dot products of bfloat16 pairs
+  bool amx_bf16 = false;     ///< tiles, and the kernel's leave to use them
 };
 CpuFeatures cpu_features();
 
