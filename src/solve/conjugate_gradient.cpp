@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/fail.hpp"
-#include "base/progress.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "solve/block_cg.hpp"
 #include "solve/row_operator.hpp"
 
 namespace mercer {
@@ -49,109 +48,19 @@ class SampledPreconditioner {
   Eigen eigen_;
 };
 
-std::vector<double> column_dots(ConstMatrix a, ConstMatrix b) {
-  std::vector<double> dots(at(a.cols), 0.0);
-  for (Index i = 0; i < a.rows; ++i) {
-    for (Index k = 0; k < a.cols; ++k) dots[at(k)] += a(i, k) * b(i, k);
-  }
-  return dots;
-}
-
-struct CgOutcome {
-  int iterations = 0;
-  double residual = 0;
-  bool rounding = false;  ///< the passes are not precise enough for more
-};
-
-/// max_k ‖r_k‖/‖b_k‖.
-double largest_ratio(ConstMatrix r, const std::vector<double>& bb) {
-  const std::vector<double> rr = column_dots(r, r);
-  double ratio = 0;
-  for (std::size_t k = 0; k < rr.size(); ++k) {
-    if (bb[k] > 0) ratio = std::max(ratio, std::sqrt(rr[k] / bb[k]));
-  }
-  return ratio;
-}
-
-/// Independent systems (γ_k A + ridge) x_k = b_k side by side, one pass over the rows per iteration for all of them.
-/// The residual of the recurrence and the true one drift apart by the rounding of the passes. The true one is looked at
-/// every `check_every` iterations: when it lags far behind without falling, precision is exhausted. Where the recurrence
-/// claims to be done and is not, iterations start again from the truth.
-template <class Real>
-CgOutcome run_cg(RowOperator<Real>& op, const SampledPreconditioner& preconditioner, const std::vector<double>& gain,
-                 double ridge, ConstMatrix b, MutMatrix x, const IterativeOptions& options, Progress* progress) {
-  constexpr int check_every = 25;
-  const auto apply = [&](ConstMatrix v, MutMatrix out) {
-    op.apply(v, out);
-    for (Index i = 0; i < out.rows; ++i) {
-      for (Index k = 0; k < out.cols; ++k) out(i, k) = gain[at(k)] * out(i, k) + ridge * v(i, k);
-    }
-  };
-  Matrix<double> r{b};
-  Matrix<double> z(b.rows, b.cols);
-  preconditioner.apply(gain, r, z);
-  Matrix<double> direction = z;
-  Matrix<double> image(b.rows, b.cols);
-  std::vector<double> rz = column_dots(r, z);
-  const std::vector<double> bb = column_dots(b, b);
-  CgOutcome outcome;
-  double last_true = std::numeric_limits<double>::infinity();
-  for (;; ++outcome.iterations) {
-    outcome.residual = largest_ratio(r, bb);
-    report(progress, "conjugate gradients",
-           outcome.residual < 1 ? std::log(std::max(outcome.residual, 1e-300)) / std::log(options.tolerance) : 0.0);
-    const bool claims_done = outcome.residual <= options.tolerance;
-    const bool last = outcome.iterations >= options.most_iterations;
-    if (outcome.iterations > 0 && (claims_done || last || outcome.iterations % check_every == 0)) {
-      const double claimed = outcome.residual;
-      apply(x, image);
-      for (Index i = 0; i < b.rows; ++i) {
-        for (Index k = 0; k < b.cols; ++k) image(i, k) = b(i, k) - image(i, k);
-      }
-      outcome.residual = largest_ratio(image, bb);
-      outcome.rounding = outcome.residual > 2 * claimed && outcome.residual > 0.5 * last_true;
-      last_true = outcome.residual;
-      if (outcome.residual <= options.tolerance || outcome.rounding || last) break;
-      if (claims_done) {
-        r = image;
-        preconditioner.apply(gain, r, z);
-        direction = z;
-        rz = column_dots(r, z);
-      }
-    }
-    apply(direction, image);
-    const std::vector<double> curvature = column_dots(direction, image);
-    std::vector<double> step(curvature.size(), 0.0);
-    for (std::size_t k = 0; k < step.size(); ++k) step[k] = curvature[k] > 0 ? rz[k] / curvature[k] : 0.0;
-    for (Index i = 0; i < b.rows; ++i) {
-      for (Index k = 0; k < b.cols; ++k) {
-        x(i, k) += step[at(k)] * direction(i, k);
-        r(i, k) -= step[at(k)] * image(i, k);
-      }
-    }
-    preconditioner.apply(gain, r, z);
-    const std::vector<double> next = column_dots(r, z);
-    for (Index i = 0; i < b.rows; ++i) {
-      for (Index k = 0; k < b.cols; ++k) {
-        direction(i, k) = z(i, k) + (rz[at(k)] > 0 ? next[at(k)] / rz[at(k)] : 0.0) * direction(i, k);
-      }
-    }
-    rz = next;
-  }
-  return outcome;
-}
-
 template <class Real>
 RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOptions& options, Progress* progress) {
   constexpr Index sampled_rows = 1500;
   constexpr Index probes = 8;
   if (!(options.penalty > 0)) fail_argument("the cg solver needs a penalty above 0");
-  RowOperator<Real> op(map, rows, options.intercept, options.memory_bytes, progress);
+  const Index p = map.outputs();
+  const bool keep = resolve(options.keep, full_posterior_limit + 1) != Uncertainty::none;
+  RowOperator<Real> op(map, rows, options.intercept, options.memory_bytes, p * (1 + (keep ? posterior_samples : probes)),
+                       progress);
   const NormalSystem& system = op.system();
   const Coupling& coupling = op.coupling();
   const bool constant = coupling.is_constant();
   const double ridge = options.penalty * system.weight;
-  const Index p = coupling.outputs();
 
   // Columns: the systems to solve, then random ones whose solutions are draws of the posterior.
   Matrix<double> rhs;
@@ -169,7 +78,6 @@ RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOp
     coupling.contract(system.cross, rhs.values());
   }
   const Index solves = rhs.cols();
-  const bool keep = resolve(options.keep, full_posterior_limit + 1) != Uncertainty::none;
   struct Draw {
     Index channel;
     double systems;  ///< how many systems it stands for: those of equal gain have equal traces
@@ -202,7 +110,15 @@ RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOp
   const SampledPreconditioner preconditioner(std::move(sampled), sampled_weight > 0 ? sampled_weight / system.weight : 1.0,
                                              ridge);
   Matrix<double> x(all.rows(), all.cols());
-  const CgOutcome outcome = run_cg(op, preconditioner, gain, ridge, all, x, options, progress);
+  const auto apply = [&](ConstMatrix v, MutMatrix out) {
+    op.apply(v, out);
+    for (Index i = 0; i < out.rows; ++i) {
+      for (Index k = 0; k < out.cols; ++k) out(i, k) = gain[at(k)] * out(i, k) + ridge * v(i, k);
+    }
+  };
+  const auto precondition = [&](ConstMatrix r, MutMatrix z) { preconditioner.apply(gain, r, z); };
+  const BlockCgOutcome outcome =
+      block_cg(apply, precondition, all, x, {options.tolerance, options.most_iterations}, progress);
 
   RidgeSolution solution;
   solution.solver = "cg";

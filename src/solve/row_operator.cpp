@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/fail.hpp"
 #include "base/progress.hpp"
@@ -12,16 +13,49 @@ namespace {
 std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
+
+/// Sums of `systems` columns are kept once per slot: as many slots as half a gigabyte allows, at most 8.
+Index slots_for(const FeatureMap& map, Index systems) {
+  constexpr double budget = 512e6;
+  const Index width = map.coupling().is_constant() ? 1 : map.outputs();
+  const double bytes = 12.0 * static_cast<double>(map.columns()) * static_cast<double>(systems * width);
+  return std::clamp<Index>(static_cast<Index>(budget / bytes), 1, 8);
+}
+
+/// Up to here products with one vector after another are faster than a matrix product that first packs the features.
+constexpr Index few = 4;
+
+/// F (rows × k) = φ Vᵀ, V: k × columns.
+template <class Real>
+void forward(MatrixView<const Real> phi, MatrixView<const Real> v, MatrixView<Real> f) {
+  if (v.rows > few) {
+    gemm<Real>(false, true, Real(1), phi, v, Real(0), f);
+    return;
+  }
+  for (Index k = 0; k < v.rows; ++k) gemm<Real>(false, true, Real(1), phi, v.row_range(k, 1), Real(0), f.col_range(k, 1));
+}
+
+/// S (k × columns) = Fᵀφ + beta·S.
+template <class Real>
+void add_adjoint(MatrixView<const Real> phi, MatrixView<const Real> f, Real beta, MatrixView<Real> s) {
+  if (f.cols > few) {
+    gemm<Real>(true, false, Real(1), f, phi, beta, s);
+    return;
+  }
+  for (Index k = 0; k < f.cols; ++k) gemm<Real>(true, false, Real(1), f.col_range(k, 1), phi, beta, s.row_range(k, 1));
+}
+
 }  // namespace
 
 template <class Real>
 RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool intercept, Index memory_bytes,
-                               Progress* progress)
-    : map_(map), rows_(rows), progress_(progress) {
+                               Index most_systems, Progress* progress, LowGram* low)
+    : map_(map),
+      rows_(rows),
+      chunks_(map, rows, slots_for(map, std::max(most_systems, rows.target_count() + 1)), memory_bytes),
+      progress_(progress) {
   const Index m = map.columns();
   const Index p = rows.target_count();
-  keep_ = rows.row_count() >= 0 &&
-          static_cast<double>(rows.row_count()) * static_cast<double>(m) * sizeof(Real) <= static_cast<double>(memory_bytes);
   NormalSystem& s = system_;
   s.coupling = &map.coupling();
   s.intercept = intercept;
@@ -29,36 +63,36 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
   s.mean_target.assign(at(p), 0);
   s.target_square.assign(at(p), 0);
   s.cross = Matrix<double>(m, p);
-  FeatureRows<Real> blocks(map, rows);
-  blocks.rewind();
-  while (blocks.next()) {
-    const auto phi = blocks.features();
-    Matrix<Real> weighted(blocks.count(), p + 1);  // w·[1, y]
-    for (Index i = 0; i < blocks.count(); ++i) {
-      const double w = blocks.weight(i);
-      weighted(i, 0) = static_cast<Real>(w);
-      s.weight += w;
-      for (Index a = 0; a < p; ++a) {
-        const auto y = static_cast<double>(blocks.targets()(i, a));
-        weighted(i, a + 1) = static_cast<Real>(w * y);
-        s.mean_target[at(a)] += w * y;
-        s.target_square[at(a)] += w * y * y;
-      }
+  Matrix<double> sums(chunks_.slots(), 1 + 2 * p);  // Σ w, Σ w y, Σ w y² of each slot
+  const Matrix<double> products = adjoint_pass(
+      p + 1,
+      [&](const Chunk& chunk, MatrixView<Real> f) {
+        const std::span<double> sum = sums.row(chunk.slot);
+        for (Index i = 0; i < f.rows; ++i) {
+          const double w = chunk.weight(i);
+          f(i, 0) = static_cast<Real>(w);
+          sum[0] += w;
+          for (Index a = 0; a < p; ++a) {
+            const double y = chunk.targets(i, a);
+            f(i, a + 1) = static_cast<Real>(w * y);
+            sum[at(1 + a)] += w * y;
+            sum[at(1 + p + a)] += w * y * y;
+          }
+        }
+      },
+      low);
+  for (Index slot = 0; slot < sums.rows(); ++slot) {
+    s.weight += sums(slot, 0);
+    for (Index a = 0; a < p; ++a) {
+      s.mean_target[at(a)] += sums(slot, 1 + a);
+      s.target_square[at(a)] += sums(slot, 1 + p + a);
     }
-    Matrix<Real> products(m, p + 1);
-    gemm<Real>(true, false, Real(1), phi, weighted, Real(0), products);
-    for (Index c = 0; c < m; ++c) {
-      s.mean_feature[at(c)] += static_cast<double>(products(c, 0));
-      for (Index a = 0; a < p; ++a) s.cross(c, a) += static_cast<double>(products(c, a + 1));
-    }
-    if (keep_) {
-      kept_.push_back({Matrix<Real>(MatrixView<const Real>(phi)),
-                       {blocks.weights().begin(), blocks.weights().end()},
-                       blocks.first_row()});
-    }
-    report(progress, "reading features", static_cast<double>(blocks.first_row()) / static_cast<double>(rows.row_count()));
   }
   if (!(s.weight > 0)) fail_argument("there are no rows with positive weight to learn from");
+  for (Index c = 0; c < m; ++c) {
+    s.mean_feature[at(c)] = products(c, 0);
+    for (Index a = 0; a < p; ++a) s.cross(c, a) = products(c, a + 1);
+  }
   const auto finite = [](double v) { return std::isfinite(v); };
   if (!std::ranges::all_of(s.mean_feature, finite) || !std::ranges::all_of(s.cross.values(), finite)) {
     fail_argument(
@@ -76,24 +110,6 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
 template <class Real>
 Index RowOperator<Real>::size() const {
   return coupling().is_constant() ? map_.columns() : coupling().parameters();
-}
-
-template <class Real>
-template <class Consumer>
-void RowOperator<Real>::for_blocks(const Consumer& consume) {
-  if (keep_) {
-    for (const Kept& k : kept_) {
-      check_stop();
-      consume(MatrixView<const Real>(k.features), std::span<const double>(k.weights), k.first_row);
-    }
-    return;
-  }
-  FeatureRows<Real> blocks(map_, rows_);
-  blocks.rewind();
-  while (blocks.next()) {
-    check_stop();
-    consume(MatrixView<const Real>(blocks.features()), blocks.weights(), blocks.first_row());
-  }
 }
 
 template <class Real>
@@ -127,24 +143,49 @@ void RowOperator<Real>::contract(ConstMatrix s, MutMatrix out) const {
 
 template <class Real>
 template <class Fill>
-Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill) {
+Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, LowGram* low) {
   const Index m = map_.columns();
-  Matrix<double> sum(m, cols);
-  std::vector<double> column_sum(at(cols), 0.0);
-  Matrix<Real> product(m, cols);
-  for_blocks([&](MatrixView<const Real> phi, std::span<const double> weights, Index first_row) {
-    Matrix<Real> f(phi.rows, cols);
-    fill(phi, weights, first_row, f.view());
-    for (Index i = 0; i < f.rows(); ++i) {
-      for (Index k = 0; k < cols; ++k) column_sum[at(k)] += static_cast<double>(f(i, k));
-    }
-    gemm<Real>(true, false, Real(1), phi, f, Real(0), product);
-    for (Index i = 0; i < sum.size(); ++i) sum.data()[i] += static_cast<double>(product.data()[i]);
-  });
-  for (Index c = 0; c < m; ++c) {
-    for (Index k = 0; k < cols; ++k) sum(c, k) -= system_.mean_feature[at(c)] * column_sum[at(k)];
+  struct Slot {
+    Matrix<Real> part;         ///< cols × m, of the rows of one block
+    Matrix<double> sum;        ///< cols × m
+    std::vector<double> ones;  ///< Σ F
+  };
+  std::vector<Slot> slots(at(chunks_.slots()));
+  const auto start = [&](Index first_row, Index rows) {
+    report(progress_, "passing over the rows", static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
+    if (low != nullptr) low->begin_block(rows);
+  };
+  const auto finish_block = [&](Index, Index) {
+    if (low != nullptr) low->end_block();
+  };
+  chunks_.for_each(
+      [&](const Chunk& chunk) {
+        Slot& slot = slots[at(chunk.slot)];
+        if (slot.sum.empty()) slot = {Matrix<Real>(cols, m), Matrix<double>(cols, m), std::vector<double>(at(cols), 0.0)};
+        Matrix<Real> f(chunk.features.rows, cols);
+        fill(chunk, f.view());
+        for (Index i = 0; i < f.rows(); ++i) {
+          for (Index k = 0; k < cols; ++k) slot.ones[at(k)] += static_cast<double>(f(i, k));
+        }
+        const bool first = chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0;
+        add_adjoint<Real>(chunk.features, f, first ? Real(0) : Real(1), slot.part);
+        if (chunk.last_of_slot) {
+          for (Index i = 0; i < slot.sum.size(); ++i) slot.sum.data()[i] += static_cast<double>(slot.part.data()[i]);
+        }
+        if (low != nullptr) low->add(chunk.row_in_block, chunk.features, chunk.weights);
+      },
+      start, finish_block);
+  Matrix<double> sum(cols, m);
+  std::vector<double> ones(at(cols), 0.0);
+  for (const Slot& slot : slots) {
+    if (slot.sum.empty()) continue;
+    for (Index i = 0; i < sum.size(); ++i) sum.data()[i] += slot.sum.data()[i];
+    for (Index k = 0; k < cols; ++k) ones[at(k)] += slot.ones[at(k)];
   }
-  return sum;
+  for (Index k = 0; k < cols; ++k) {
+    for (Index c = 0; c < m; ++c) sum(k, c) -= system_.mean_feature[at(c)] * ones[at(k)];
+  }
+  return transposed(sum);
 }
 
 template <class Real>
@@ -155,17 +196,17 @@ void RowOperator<Real>::apply(ConstMatrix v, MutMatrix out) {
 template <class Real>
 Matrix<double> RowOperator<Real>::gram_times(ConstMatrix w) {
   std::vector<double> offset(at(w.cols), 0.0);  // φ¯ᵀW
-  Matrix<Real> narrow(w.rows, w.cols);
+  Matrix<Real> narrow(w.cols, w.rows);
   for (Index c = 0; c < w.rows; ++c) {
     for (Index k = 0; k < w.cols; ++k) {
       offset[at(k)] += system_.mean_feature[at(c)] * w(c, k);
-      narrow(c, k) = static_cast<Real>(w(c, k));
+      narrow(k, c) = static_cast<Real>(w(c, k));
     }
   }
-  return adjoint_pass(w.cols, [&](auto phi, auto weights, Index, MatrixView<Real> f) {
-    gemm<Real>(false, false, Real(1), phi, narrow, Real(0), f);
+  return adjoint_pass(w.cols, [&](const Chunk& chunk, MatrixView<Real> f) {
+    forward<Real>(chunk.features, narrow, f);
     for (Index i = 0; i < f.rows; ++i) {
-      const double weight = weights.empty() ? 1.0 : weights[at(i)];
+      const double weight = chunk.weight(i);
       for (Index k = 0; k < f.cols; ++k)
         f(i, k) = static_cast<Real>(weight * (static_cast<double>(f(i, k)) - offset[at(k)]));
     }
@@ -176,12 +217,12 @@ template <class Real>
 void RowOperator<Real>::random_rhs(std::string_view what, MutMatrix out) {
   const Index p = coupling().is_constant() ? 1 : coupling().outputs();
   const Stream stream(0, what);
-  const Matrix<double> sum = adjoint_pass(out.cols * p, [&](auto phi, auto weights, Index first_row, MatrixView<Real> f) {
-    for (Index i = 0; i < phi.rows; ++i) {
-      const double root = weights.empty() ? 1.0 : std::sqrt(weights[at(i)]);
+  const Matrix<double> sum = adjoint_pass(out.cols * p, [&](const Chunk& chunk, MatrixView<Real> f) {
+    for (Index i = 0; i < f.rows; ++i) {
+      const double root = std::sqrt(chunk.weight(i));
       for (Index k = 0; k < f.cols; ++k) {
-        f(i, k) = static_cast<Real>(root *
-                                    stream.normal(static_cast<std::uint64_t>(first_row + i), static_cast<std::uint64_t>(k)));
+        f(i, k) = static_cast<Real>(
+            root * stream.normal(static_cast<std::uint64_t>(chunk.first_row + i), static_cast<std::uint64_t>(k)));
       }
     }
   });
@@ -195,23 +236,24 @@ Matrix<double> RowOperator<Real>::sample_rows(Index count, double& weight) {
   const Index every = std::max<Index>(1, n / std::max<Index>(1, count / p));
   const Index kept = (n + every - 1) / every;
   Matrix<double> result(kept * p, size());
-  Index next = 0;
-  weight = 0;
-  for_blocks([&](MatrixView<const Real> phi, std::span<const double> weights, Index first_row) {
+  std::vector<double> weights(at(kept), 0.0);
+  chunks_.for_each([&](const Chunk& chunk) {
     Matrix<double> one(1, map_.columns());
-    for (Index i = 0; i < phi.rows; ++i) {
-      if ((first_row + i) % every != 0) continue;
-      const double root = weights.empty() ? 1.0 : std::sqrt(weights[at(i)]);
-      weight += root * root;
-      for (Index c = 0; c < phi.cols; ++c) one(0, c) = root * (static_cast<double>(phi(i, c)) - system_.mean_feature[at(c)]);
+    for (Index i = 0; i < chunk.features.rows; ++i) {
+      const Index row = chunk.first_row + i;
+      if (row % every != 0) continue;
+      const double root = std::sqrt(chunk.weight(i));
+      weights[at(row / every)] = root * root;
+      for (Index c = 0; c < one.cols(); ++c)
+        one(0, c) = root * (static_cast<double>(chunk.features(i, c)) - system_.mean_feature[at(c)]);
       if (coupling().is_constant()) {
-        std::ranges::copy(one.row(0), result.row(next).begin());
+        std::ranges::copy(one.row(0), result.row(row / every).begin());
       } else {
-        coupling().dense_rows(one, result.view().row_range(next, p));
+        coupling().dense_rows(one, result.view().row_range(row / every * p, p));
       }
-      next += p;
     }
   });
+  weight = std::accumulate(weights.begin(), weights.end(), 0.0);
   return result;
 }
 

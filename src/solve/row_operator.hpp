@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "solve/feature_rows.hpp"
+#include "solve/feature_chunks.hpp"
+#include "solve/low_gram.hpp"
 #include "solve/ridge.hpp"
 #include "solve/statistics.hpp"
 
@@ -16,10 +17,12 @@ template <class Real>
 class RowOperator {
  public:
   /// Features of all rows are kept when they take no more than `memory_bytes`; otherwise they are computed on every pass.
-  RowOperator(const FeatureMap& map, RowSource& rows, bool intercept, Index memory_bytes, Progress* progress);
+  /// `most_systems` is how many columns `apply` will see at most; `low` gets the features of the first pass, if given.
+  RowOperator(const FeatureMap& map, RowSource& rows, bool intercept, Index memory_bytes, Index most_systems,
+              Progress* progress, LowGram* low = nullptr);
 
   Index size() const;
-  bool keeps_features() const { return keep_; }
+  bool keeps_features() const { return chunks_.keeps(); }
   const Coupling& coupling() const { return map_.coupling(); }
   /// Means, Σ w φ~y~ᵀ, Σ w y~², Σ w: everything of the normal system but its Gram matrix, from one pass.
   const NormalSystem& system() const { return system_; }
@@ -34,24 +37,18 @@ class RowOperator {
   Matrix<double> sample_rows(Index count, double& weight);
 
  private:
-  template <class Consumer>
-  void for_blocks(const Consumer& consume);
+  using Chunk = typename FeatureChunks<Real>::Chunk;
   Matrix<double> expand(ConstMatrix v) const;
   void contract(ConstMatrix s, MutMatrix out) const;
-  /// S = Σ φ~ᵀ F over blocks, with F (rows × k·width) made by `fill` from the block and then weighted by it.
+  /// S = Σ φᵀF (columns × cols) over all rows, with F (rows × cols) made by `fill(chunk, F)`. Centred when the means are
+  /// known.
   template <class Fill>
-  Matrix<double> adjoint_pass(Index cols, const Fill& fill);
+  Matrix<double> adjoint_pass(Index cols, const Fill& fill, LowGram* low = nullptr);
 
-  struct Kept {
-    Matrix<Real> features;
-    std::vector<double> weights;
-    Index first_row;
-  };
   const FeatureMap& map_;
   RowSource& rows_;
-  bool keep_;
+  FeatureChunks<Real> chunks_;
   Progress* progress_;
-  std::vector<Kept> kept_;
   NormalSystem system_;
 };
 

@@ -79,6 +79,8 @@ Blas load() {
   }
   bind(handle, "sgemm_", b.sgemm);
   bind(handle, "dgemm_", b.dgemm);
+  bind(handle, "sgemv_", b.sgemv);
+  bind(handle, "dgemv_", b.dgemv);
   bind(handle, "ssyrk_", b.ssyrk);
   bind(handle, "dsyrk_", b.dsyrk);
   bind(handle, "dtrsm_", b.dtrsm);

@@ -12,6 +12,9 @@ struct Blas {
   using Gemm = void (*)(const char*, const char*, Int m, Int n, Int k, const Real* alpha, const Real* a, Int lda,
                         const Real* b, Int ldb, const Real* beta, Real* c, Int ldc);
   template <class Real>
+  using Gemv = void (*)(const char*, Int m, Int n, const Real* alpha, const Real* a, Int lda, const Real* x, Int incx,
+                        const Real* beta, Real* y, Int incy);
+  template <class Real>
   using Syrk = void (*)(const char* uplo, const char* trans, Int n, Int k, const Real* alpha, const Real* a, Int lda,
                         const Real* beta, Real* c, Int ldc);
   using Trsm = void (*)(const char* side, const char* uplo, const char* trans, const char* diag, Int m, Int n,
@@ -22,6 +25,8 @@ struct Blas {
 
   Gemm<float> sgemm = nullptr;
   Gemm<double> dgemm = nullptr;
+  Gemv<float> sgemv = nullptr;
+  Gemv<double> dgemv = nullptr;
   Syrk<float> ssyrk = nullptr;
   Syrk<double> dsyrk = nullptr;
   Trsm dtrsm = nullptr;

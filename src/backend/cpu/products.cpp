@@ -30,6 +30,36 @@ void serial_gemm(bool ta, bool tb, Real alpha, MatrixView<const Real> a, MatrixV
   }
 }
 
+/// y = alpha·op(A)x + beta·y for a stored matrix `a`: matrix products with a vector, which a gemm would pack for nothing.
+template <class Real>
+void serial_gemv(bool transpose, Real alpha, MatrixView<const Real> a, const Real* x, Index x_step, Real beta, Real* y,
+                 Index y_step) {
+  const int m = checked_int(a.cols, "a matrix dimension");
+  const int n = checked_int(a.rows, "a matrix dimension");
+  const int lda = std::max(1, checked_int(a.stride, "a stride"));
+  const int incx = std::max(1, checked_int(x_step, "a stride"));
+  const int incy = std::max(1, checked_int(y_step, "a stride"));
+  const char* flag = transpose ? "N" : "T";  // row-major A is column-major Aᵀ
+  if constexpr (std::is_same_v<Real, float>) {
+    blas().sgemv(flag, &m, &n, &alpha, a.data, &lda, x, &incx, &beta, y, &incy);
+  } else {
+    blas().dgemv(flag, &m, &n, &alpha, a.data, &lda, x, &incx, &beta, y, &incy);
+  }
+}
+
+template <class Real>
+void serial_product(bool ta, bool tb, Real alpha, MatrixView<const Real> a, MatrixView<const Real> b, Real beta,
+                    MatrixView<Real> c) {
+  const Index inner = ta ? a.rows : a.cols;
+  if (inner > 0 && c.cols == 1) {
+    serial_gemv<Real>(ta, alpha, a, b.data, tb ? 1 : b.stride, beta, c.data, c.stride);
+  } else if (inner > 0 && c.rows == 1) {
+    serial_gemv<Real>(!tb, alpha, b, a.data, ta ? a.stride : 1, beta, c.data, 1);
+  } else {
+    serial_gemm<Real>(ta, tb, alpha, a, b, beta, c);
+  }
+}
+
 template <class Real>
 void serial_syrk(MatrixView<const Real> f, Real beta, MatrixView<Real> g) {  // lower of G = FᵀF + beta G
   const int n = checked_int(f.cols, "a matrix dimension");
@@ -62,7 +92,7 @@ void gemm(bool transpose_a, bool transpose_b, Real alpha, MatrixView<const Real>
     const Index cols = std::min(panel_cols, c.cols - j);
     const auto a_part = transpose_a ? a.col_range(i, rows) : a.row_range(i, rows);
     const auto b_part = transpose_b ? b.row_range(j, cols) : b.col_range(j, cols);
-    serial_gemm<Real>(transpose_a, transpose_b, alpha, a_part, b_part, beta, c.row_range(i, rows).col_range(j, cols));
+    serial_product<Real>(transpose_a, transpose_b, alpha, a_part, b_part, beta, c.row_range(i, rows).col_range(j, cols));
   });
 }
 

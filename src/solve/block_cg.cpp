@@ -1,0 +1,95 @@
+#include "solve/block_cg.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/progress.hpp"
+
+namespace mercer {
+namespace {
+
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
+
+std::vector<double> column_dots(ConstMatrix a, ConstMatrix b) {
+  std::vector<double> dots(at(a.cols), 0.0);
+  for (Index i = 0; i < a.rows; ++i) {
+    for (Index k = 0; k < a.cols; ++k) dots[at(k)] += a(i, k) * b(i, k);
+  }
+  return dots;
+}
+
+/// max_k ‖r_k‖/‖b_k‖.
+double largest_ratio(ConstMatrix r, const std::vector<double>& bb) {
+  const std::vector<double> rr = column_dots(r, r);
+  double ratio = 0;
+  for (std::size_t k = 0; k < rr.size(); ++k) {
+    if (bb[k] > 0) ratio = std::max(ratio, std::sqrt(rr[k] / bb[k]));
+  }
+  return ratio;
+}
+
+}  // namespace
+
+BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix b, MutMatrix x,
+                        const BlockCgOptions& options, Progress* progress) {
+  constexpr int check_every = 25;
+  Matrix<double> r{b};
+  Matrix<double> z(b.rows, b.cols);
+  precondition(r, z);
+  Matrix<double> direction = z;
+  Matrix<double> image(b.rows, b.cols);
+  std::vector<double> rz = column_dots(r, z);
+  const std::vector<double> bb = column_dots(b, b);
+  BlockCgOutcome outcome;
+  double last_true = std::numeric_limits<double>::infinity();
+  for (;; ++outcome.iterations) {
+    outcome.residual = largest_ratio(r, bb);
+    report(progress, "conjugate gradients",
+           outcome.residual < 1 ? std::log(std::max(outcome.residual, 1e-300)) / std::log(options.tolerance) : 0.0);
+    const bool claims_done = outcome.residual <= options.tolerance;
+    const bool last = outcome.iterations >= options.most_iterations;
+    if (claims_done || last || (outcome.iterations > 0 && outcome.iterations % check_every == 0)) {
+      const double claimed = outcome.residual;
+      apply(x, image);
+      for (Index i = 0; i < b.rows; ++i) {
+        for (Index k = 0; k < b.cols; ++k) z(i, k) = b(i, k) - image(i, k);
+      }
+      outcome.residual = largest_ratio(z, bb);
+      outcome.rounding = outcome.residual > 2 * claimed && outcome.residual > 0.5 * last_true;
+      last_true = outcome.residual;
+      if (outcome.residual <= options.tolerance || outcome.rounding || last) break;
+      if (claims_done) {
+        r = z;
+        precondition(r, z);
+        direction = z;
+        rz = column_dots(r, z);
+      }
+    }
+    apply(direction, image);
+    const std::vector<double> curvature = column_dots(direction, image);
+    std::vector<double> step(curvature.size(), 0.0);
+    for (std::size_t k = 0; k < step.size(); ++k) step[k] = curvature[k] > 0 ? rz[k] / curvature[k] : 0.0;
+    for (Index i = 0; i < b.rows; ++i) {
+      for (Index k = 0; k < b.cols; ++k) {
+        x(i, k) += step[at(k)] * direction(i, k);
+        r(i, k) -= step[at(k)] * image(i, k);
+      }
+    }
+    precondition(r, z);
+    const std::vector<double> next = column_dots(r, z);
+    for (Index i = 0; i < b.rows; ++i) {
+      for (Index k = 0; k < b.cols; ++k) {
+        direction(i, k) = z(i, k) + (rz[at(k)] > 0 ? next[at(k)] / rz[at(k)] : 0.0) * direction(i, k);
+      }
+    }
+    rz = next;
+  }
+  outcome.image = std::move(image);
+  return outcome;
+}
+
+}  // namespace mercer

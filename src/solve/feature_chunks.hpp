@@ -1,0 +1,55 @@
+#pragma once
+#include <mercer/rows.hpp>
+
+#include <functional>
+#include <span>
+
+#include "base/matrix.hpp"
+#include "map/feature_map.hpp"
+
+namespace mercer {
+
+/// Passes over the rows as features, in chunks that stay in the second cache: computed, used, forgotten, by whichever thread
+/// is free. Blocks of rows are dealt to `slots`, a number that sizes alone determine; the chunks of a slot come in order and
+/// never two at a time, so sums that a consumer keeps per slot and adds in the order of slots do not depend on the threads.
+template <class Real>
+class FeatureChunks {
+ public:
+  struct Chunk {
+    Index slot = 0;
+    Index first_row = 0;        ///< in the whole data
+    Index row_in_block = 0;     ///< even
+    bool last_of_slot = false;  ///< of this block
+    MatrixView<const Real> features;
+    ConstMatrix targets;
+    std::span<const double> weights;  ///< empty: all 1
+
+    double weight(Index i) const { return weights.empty() ? 1.0 : weights[static_cast<std::size_t>(i)]; }
+  };
+
+  /// Features of all rows are kept from the first pass on when they take no more than `memory_bytes`.
+  FeatureChunks(const FeatureMap& map, RowSource& rows, Index slots, Index memory_bytes);
+
+  static constexpr Index slot_rows = 256;
+  Index block_rows() const { return slots_ * slot_rows; }
+  Index slots() const { return slots_; }
+  bool keeps() const { return keep_; }
+
+  using Consumer = std::function<void(const Chunk&)>;
+  /// `before` and `after` each block: with its first row and number of rows, outside of the pool.
+  using BlockHook = std::function<void(Index first_row, Index rows)>;
+  void for_each(const Consumer& consume, const BlockHook& before = {}, const BlockHook& after = {});
+
+ private:
+  void consume_slot(Index slot, Index first_row, const RowBlock& block, const Consumer& consume);
+  Index chunk_rows() const;
+
+  const FeatureMap& map_;
+  RowSource& rows_;
+  Index slots_;
+  bool keep_;
+  bool kept_ = false;
+  Matrix<Real> features_;  ///< when kept
+};
+
+}  // namespace mercer
