@@ -8,6 +8,7 @@
 #include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "solve/shifted_factor.hpp"
 #include "solve/trace.hpp"
 
 namespace mercer {
@@ -29,48 +30,11 @@ Matrix<double> draws(ConstMatrix factor, Index count, std::string_view what) {
   return eta;
 }
 
-struct Factored {
-  Matrix<double> factor;
-  std::string note;
-};
-
-/// Thrown inside this file alone, when an eigenvalue solve can take over.
-struct NotPositiveDefinite {
-  Index pivot;
-};
-
-/// L of scale·A + ridge·I (lower triangle of A given). Not positive definite in double means ridge is below the rounding
-/// error of A: sizes that an eigenvalue solve can handle are handed to it, for larger ones the smallest shift that factors
-/// is used.
-Factored factor_shifted(ConstMatrix a, double scale, double ridge, bool may_shift) {
-  double largest = 0;
-  for (Index i = 0; i < a.rows; ++i) {
-    for (Index j = 0; j <= i; ++j) largest = std::max(largest, std::abs(scale * a(i, j)));
-  }
-  const double size = largest > 0 ? static_cast<double>(a.rows) * largest : 1;  // ≥ ‖scale·A‖
-  double jitter = 0;
-  Index failed = -1;
-  for (int attempt = 0; attempt < 18; ++attempt) {
-    Matrix<double> m(a.rows, a.cols);
-    parallel_for(a.rows, [&](Index i) {
-      for (Index j = 0; j <= i; ++j) m(i, j) = scale * a(i, j);
-      m(i, i) += ridge + jitter;
-    });
-    const Index pivot = cholesky(m);
-    if (pivot < 0) {
-      std::string note;
-      if (jitter > 0) {
-        note = "the normal matrix was not positive definite at pivot " + std::to_string(failed) +
-               " (the penalty is below rounding error); solved with the ridge raised from " + shortest(ridge) + " to " +
-               shortest(ridge + jitter) + ": use a larger --penalty, or --precision float64";
-      }
-      return {std::move(m), note};
-    }
-    if (!may_shift) throw NotPositiveDefinite{pivot};
-    if (failed < 0) failed = pivot;
-    jitter = jitter == 0 ? 1e-15 * size : 10 * jitter;
-  }
-  fail_internal("the normal matrix could not be factored even with a large shift; are there infinite or huge inputs?");
+std::string shift_note(const ShiftedFactor& f, double ridge) {
+  if (f.jitter == 0) return "";
+  return "the normal matrix was not positive definite at pivot " + std::to_string(f.failed) +
+         " (the penalty is below rounding error); solved with the ridge raised from " + shortest(ridge) + " to " +
+         shortest(ridge + f.jitter) + ": use a larger --penalty, or --precision float64";
 }
 
 void keep_posterior_base(const NormalSystem& system, double ridge, Posterior& posterior) {
@@ -117,8 +81,8 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
   Matrix<double> theta(m, ch.factor.cols());
   for (const auto& run : runs) {
     const double gain = ch.gain[at(run.front())];
-    Factored f = factor_shifted(system.gram, gain, ridge, m > eigen_rescue_limit);
-    if (!f.note.empty()) solution.note = f.note;
+    ShiftedFactor f = factor_shifted(system.gram, gain, ridge, m > eigen_rescue_limit ? Shift::rounded : Shift::never);
+    if (f.jitter > 0) solution.note = shift_note(f, ridge);
     Matrix<double> x(m, static_cast<Index>(run.size()));
     for (Index c = 0; c < m; ++c) {
       for (std::size_t r = 0; r < run.size(); ++r) x(c, static_cast<Index>(r)) = ch.rhs(c, run[r]);
@@ -142,15 +106,15 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
   gemm<double>(false, true, 1.0, theta, ch.factor, 0.0, solution.weights);
 }
 
-void solve_cholesky_coupled(const NormalSystem& system, double ridge, Uncertainty keep, bool may_shift,
-                            RidgeSolution& solution, double& trace) {
+void solve_cholesky_coupled(const NormalSystem& system, double ridge, Uncertainty keep, Shift shift, RidgeSolution& solution,
+                            double& trace) {
   const Coupling& coupling = *system.coupling;
   Matrix<double> m = coupling.normal_matrix(system.gram);
   Matrix<double> theta(coupling.parameters(), 1);
   coupling.contract(system.cross, theta.values());
-  Factored f = factor_shifted(m, 1.0, ridge, may_shift);
+  ShiftedFactor f = factor_shifted(m, 1.0, ridge, shift);
   m = {};
-  solution.note = f.note;
+  solution.note = shift_note(f, ridge);
   cholesky_solve(f.factor, theta);
   coupling.expand(theta.values(), solution.weights);
   trace = static_cast<double>(coupling.parameters()) - ridge * inverse_trace(f.factor);
@@ -235,7 +199,8 @@ RidgeSolution solve_cholesky(const NormalSystem& system, double penalty, Uncerta
     if (coupling.is_constant()) {
       solve_cholesky_channels(system, ridge, keep, solution, trace);
     } else {
-      solve_cholesky_coupled(system, ridge, keep, coupling.parameters() > eigen_rescue_limit, solution, trace);
+      solve_cholesky_coupled(system, ridge, keep, coupling.parameters() > eigen_rescue_limit ? Shift::rounded : Shift::never,
+                             solution, trace);
     }
   } catch (const NotPositiveDefinite& failure) {
     const EigenSystem rescue(system);
@@ -303,7 +268,7 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
   if (resolve(keep, scaled.rows()) == Uncertainty::none) return solution;
   if (constant && equal_gain_runs(channels(system_)).size() == 1) {  // a triangle is half the size of a full basis
     solution.posterior.kind = Posterior::Kind::cholesky;
-    solution.posterior.factor = factor_shifted(system_.gram, gain.front(), ridge, true).factor;
+    solution.posterior.factor = factor_shifted(system_.gram, gain.front(), ridge, Shift::rounded).factor;
   } else if (constant) {
     solution.posterior.kind = Posterior::Kind::eigen;
     solution.posterior.factor = eigen_.vectors;
@@ -312,7 +277,7 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
     RidgeSolution factored;
     double ignored = 0;
     factored.weights = Matrix<double>(coupling.columns(), coupling.outputs());
-    solve_cholesky_coupled(system_, ridge, resolve(keep, coupling.parameters()), true, factored, ignored);
+    solve_cholesky_coupled(system_, ridge, resolve(keep, coupling.parameters()), Shift::rounded, factored, ignored);
     keep_posterior_base(system_, ridge, factored.posterior);
     solution.posterior = std::move(factored.posterior);
   }

@@ -21,6 +21,9 @@ class RowOperator {
   RowOperator(const FeatureMap& map, RowSource& rows, bool intercept, Index memory_bytes, Index most_systems,
               Progress* progress, LowGram* low = nullptr);
 
+  /// Rows that `low` sees at once.
+  static constexpr Index most_block_rows = 8 * FeatureChunks<Real>::slot_rows;
+
   Index size() const;
   bool keeps_features() const { return chunks_.keeps(); }
   const Coupling& coupling() const { return map_.coupling(); }

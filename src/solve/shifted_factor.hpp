@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+
+#include "base/matrix.hpp"
+
+namespace mercer {
+
+struct ShiftedFactor {
+  Matrix<double> factor;  ///< lower Cholesky factor of scale·A + (ridge + jitter)·I
+  double jitter = 0;      ///< what had to be added for it to exist
+  Index failed = -1;      ///< the first pivot that was not positive without it; -1: none
+};
+
+enum class Shift {
+  never,    ///< throw NotPositiveDefinite instead
+  rounded,  ///< from the rounding error of double upwards
+  coarse,   ///< from 1e-7 of the mean diagonal upwards: A is of low precision and serves as a preconditioner
+};
+struct NotPositiveDefinite {
+  Index pivot;
+};
+
+/// Factors scale·A + ridge·I (lower triangle of A given). Not positive definite means that ridge is below the error of A:
+/// then the smallest power-of-ten shift that factors is added, where `shift` allows it.
+ShiftedFactor factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift);
+
+}  // namespace mercer
