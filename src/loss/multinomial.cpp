@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 #include "loss/scalar.hpp"
 #include "loss/wright_omega.hpp"
@@ -125,6 +126,34 @@ void Multinomial::project_dual(Point y, MutPoint a) const {
     threshold = next;
   }
   for (std::size_t j = 0; j < a.size(); ++j) a[j] = std::max(a[j] - threshold, 0.0) - y[j];
+}
+
+/// With c = Σ w_i q_i and c̄ = Σ w_i y_i, r = (c + (c̄ - c)/θ) / Σ w_i must not be negative: θ = max_j (c_j - c̄_j)/c_j. Since
+/// a = q - y and q' - q = θ(r - q), each row moves by θr - θq = (θc + c̄ - c)/W - θ(a + y).
+void Multinomial::balance_dual(Point weights, ConstMatrix y, MutMatrix a) const {
+  const auto weight = [weights](Index i) { return weights.empty() ? 1 : weights[static_cast<std::size_t>(i)]; };
+  double total = 0;
+  for (Index i = 0; i < a.rows; ++i) total += weight(i);
+  std::vector<double> mass(static_cast<std::size_t>(a.cols));
+  std::vector<double> surplus(mass.size());
+  double theta = 0;
+  for (Index j = 0; j < a.cols; ++j) {
+    const auto column = static_cast<std::size_t>(j);
+    for (Index i = 0; i < a.rows; ++i) {
+      surplus[column] += weight(i) * a(i, j);
+      mass[column] += weight(i) * std::max(0.0, a(i, j) + y(i, j));
+    }
+    if (surplus[column] > 0) theta = std::max(theta, std::min(1.0, surplus[column] / mass[column]));
+  }
+  if (!(theta > 0)) return;
+  for (Index i = 0; i < a.rows; ++i) {
+    for (Index j = 0; j < a.cols; ++j) {
+      const auto column = static_cast<std::size_t>(j);
+      const double added = std::max(0.0, theta * mass[column] - surplus[column]) / total;
+      const double q = a(i, j) + y(i, j);
+      a(i, j) += added - theta * q;
+    }
+  }
 }
 
 double Multinomial::lipschitz() const {

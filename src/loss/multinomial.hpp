@@ -12,6 +12,9 @@ class Multinomial {
   void prox(double step, Point y, MutPoint v) const;
   double conjugate(Point a, Point y) const;
   void project_dual(Point y, MutPoint a) const;
+  /// q_i ← (1 - θ) q_i + θ r with one probability vector r and the least θ for which there is one, so that Σ_i w_i q_i
+  /// becomes Σ_i w_i y_i; O(np). Shrinking entries would leave the simplex.
+  void balance_dual(Point weights, ConstMatrix y, MutMatrix a) const;
   /// ∇ℓ = softmax(f) - y is longest when all the mass is on a wrong class: √2.
   double lipschitz() const;
   /// diag(q) - qqᵀ has its largest eigenvalue, ½, when two classes share the mass.
