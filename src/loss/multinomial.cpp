@@ -34,6 +34,21 @@ OtherMass other_mass(Point v, std::size_t k, double top, double eta) {
   return mass;
 }
 
+/// How far η may fall from above the root of log(s - S) = e without passing it: the longest of four Newton steps, each of a
+/// convex rising or concave falling function whose root is that one or lies above it.
+double newton_fall(double step, const OtherMass& mass, double e) {
+  const double left = step - mass.sum;
+  const double small = std::exp(-std::abs(e));
+  const double s_fall = -left / mass.slope;                                                          // S ≤ s
+  const double e_fall = (e - std::log(step)) / (1 + mass.slope);                                     // e ≤ log s
+  const double g_fall = left > 0 ? (e - std::log(left)) / (1 + mass.slope + mass.slope / left) : 0;  // e - log(s - S)
+  const double h_fall = e > 0 ? (1 - left * small) / (mass.slope * small + mass.slope + 1)           // s - S - exp(e)
+                              : (small - left) / (mass.slope + small * (mass.slope + 1));
+  double fall = 0;
+  for (const double candidate : {s_fall, e_fall, g_fall, h_fall}) fall = candidate > fall ? candidate : fall;
+  return fall;
+}
+
 }  // namespace
 
 double Multinomial::value(Point f, Point y) const {
@@ -58,33 +73,24 @@ void Multinomial::gradient(Point f, Point y, MutPoint g) const {
 
 /// With label k, step s and d = s·softmax(x): x_j = v_j - d_j for j ≠ k and x_k = v_k + S with S = Σ_{j≠k} d_j = s - d_k. As
 /// log d_j = x_j + const, every d_j = ω(v_j - top + η) for one unknown η, top = max_{j≠k} v_j, and the label's equation is
-///   G(η) = S(η) + (v_k - top) + η - log(s - S(η)) = 0,
-/// convex, with a slope of at least 1, infinite where S ≥ s. Nothing cancels, however large s. O(p) per Newton step.
+///   log(s - S(η)) = e(η),  e = S(η) + (v_k - top) + η,
+/// in which nothing cancels, however large s; newton_fall goes down to its root. O(p) a step, a handful of steps.
 void Multinomial::prox(double step, Point y, MutPoint v) const {
   if (!(step > 0)) return;
   const std::size_t label = largest_entry(y);
   double top = -infinity;
   for (std::size_t j = 0; j < v.size(); ++j) top = j == label ? top : std::max(top, v[j]);
   const double lead = v[label] - top;
-  const double share = 0.5 * step / static_cast<double>(v.size() - 1);
-  // G ≥ 0 at `high` (there S ≥ s, or log(s - S) ≤ log s); G ≤ 0 at `low` (there S ≤ s/2).
-  double high = std::min(std::log(step) - lead, step + std::log(step));
-  double low = std::min(std::log(0.5 * step) - lead - 0.5 * step, share + std::log(share));
-  double eta = high;
+  // Above the root: log(s - S) ≤ log s on the left, and S ≥ ω(s + log s) = s on the right.
+  double eta = std::min(std::log(step) - lead, step + std::log(step));
   OtherMass mass = other_mass(v, label, top, eta);
   constexpr int most_steps = 200;
   constexpr double ulp = std::numeric_limits<double>::epsilon();
   for (int i = 0; i < most_steps; ++i) {
-    const double left = step - mass.sum;
-    const double excess = left > 0 ? mass.sum + lead + eta - std::log(left) : infinity;
-    if (excess == 0) break;
-    (excess > 0 ? high : low) = eta;
-    double next = eta - excess / (mass.slope + 1 + mass.slope / left);
-    if (!(next > low && next < high)) next = low + 0.5 * (high - low);
-    const double change = std::abs(next - eta);
-    eta = next;
+    const double fall = newton_fall(step, mass, mass.sum + lead + eta);
+    if (!(fall > ulp * std::abs(eta))) break;
+    eta -= fall;
     mass = other_mass(v, label, top, eta);
-    if (!(change > 2 * ulp * std::abs(eta))) break;
   }
   for (std::size_t j = 0; j < v.size(); ++j) {
     if (j != label) v[j] -= wright_omega(v[j] - top + eta);

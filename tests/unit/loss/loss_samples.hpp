@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -84,8 +85,9 @@ inline std::vector<Sample> losses(Index p) {
       {"hinge", p, Targets::signs, over_outputs([](std::size_t, Real f, Real y) { return std::max<Real>(0, 1 - y * f); })},
       {"squared_hinge", p, Targets::signs,
        over_outputs([](std::size_t, Real f, Real y) { return std::pow(std::max<Real>(0, 1 - y * f), 2) / 2; })},
-      {"logistic", p, Targets::signs,
-       over_outputs([](std::size_t, Real f, Real y) { return std::log1p(std::exp(-y * f)); })},
+      {"logistic", p, Targets::signs, over_outputs([](std::size_t, Real f, Real y) {
+         return std::log1p(std::exp(-std::abs(f))) + std::max<Real>(0, -y * f);
+       })},
   };
   if (p == 3) {
     all.push_back({"pinball:0.1,0.5,0.9", p, Targets::numbers, pinball({0.1, 0.5, 0.9})});
@@ -94,13 +96,14 @@ inline std::vector<Sample> losses(Index p) {
   }
   if (p >= 2) {
     all.push_back({"multinomial", p, Targets::one_hot, [](const RealVector& f, const Vector& y) {
+                     const Real top = *std::max_element(f.begin(), f.end());
                      Real sum = 0;
-                     Real score = 0;
+                     Real value = top;
                      for (std::size_t j = 0; j < f.size(); ++j) {
-                       sum += std::exp(f[j]);
-                       score += y[j] * f[j];
+                       sum += std::exp(f[j] - top);
+                       value -= y[j] * f[j];
                      }
-                     return std::log(sum) - score;
+                     return value + std::log(sum);
                    }});
   }
   return all;
