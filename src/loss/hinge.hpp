@@ -7,7 +7,7 @@ namespace mercer {
 struct Hinge {
   double value(double m) const { return std::max(0.0, 1 - m); }
   double slope(double m) const { return m < 1 ? -1 : 0; }
-  double prox(double step, double m) const { return m >= 1 ? m : std::min(1.0, m + step); }
+  double prox(double step, double m) const { return std::max(m, std::min(1.0, m + step)); }
   double conjugate(double a) const { return a; }
   double least_slope() const { return -1; }
   double largest_slope() const { return 0; }

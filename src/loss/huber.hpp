@@ -13,7 +13,7 @@ struct Huber {
   }
   double slope(double t) const { return std::clamp(t, -kappa, kappa); }
   double prox(double step, double t) const {
-    return std::abs(t) <= kappa * (1 + step) ? t / (1 + step) : t - std::copysign(step * kappa, t);
+    return std::copysign(std::max(std::abs(t) / (1 + step), std::abs(t) - step * kappa), t);
   }
   double conjugate(double a) const { return 0.5 * a * a; }
   double least_slope() const { return -kappa; }

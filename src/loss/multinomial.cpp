@@ -84,11 +84,11 @@ void Multinomial::prox(double step, Point y, MutPoint v) const {
   // Above the root: log(s - S) ≤ log s on the left, and S ≥ ω(s + log s) = s on the right.
   double eta = std::min(std::log(step) - lead, step + std::log(step));
   OtherMass mass = other_mass(v, label, top, eta);
-  constexpr int most_steps = 200;
+  constexpr int most_steps = 64;
   constexpr double ulp = std::numeric_limits<double>::epsilon();
   for (int i = 0; i < most_steps; ++i) {
     const double fall = newton_fall(step, mass, mass.sum + lead + eta);
-    if (!(fall > ulp * std::abs(eta))) break;
+    if (!(fall > 2 * ulp * std::max(1.0, std::abs(eta)))) break;
     eta -= fall;
     mass = other_mass(v, label, top, eta);
   }
