@@ -15,15 +15,15 @@ double sigmoid(double x) {
 
 }  // namespace
 
-double Logistic::value(double m) const {
+double Logistic::value(double m) {
   return softplus(-m);
 }
 
-double Logistic::slope(double m) const {
+double Logistic::slope(double m) {
   return -sigmoid(-m);
 }
 
-double Logistic::conjugate(double a) const {
+double Logistic::conjugate(double a) {
   const double q = -a;
   const double left = q > 0 ? q * std::log(q) : 0;
   const double right = q < 1 ? (1 - q) * std::log1p(-q) : 0;
@@ -59,7 +59,7 @@ double near_root(double step, double v, double highest) {
 }  // namespace
 
 /// The root x of F(x) = x - v - s σ(-x). For s ≤ 1, F' ≥ 1 and |F''| ≤ 0.1 let Newton converge from v + s σ(-v).
-double Logistic::prox(double step, double m) const {
+double Logistic::prox(double step, double m) {
   const double v = m;
   const double highest = step * sigmoid(-v);
   if (!(highest > 0)) return v;

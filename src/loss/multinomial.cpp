@@ -51,14 +51,14 @@ double newton_fall(double step, const OtherMass& mass, double e) {
 
 }  // namespace
 
-double Multinomial::value(Point f, Point y) const {
+double Multinomial::value(Point f, Point y) {
   const std::size_t top = largest_entry(f);
   double rest = 0;
   for (std::size_t j = 0; j < f.size(); ++j) rest += j == top ? 0 : std::exp(f[j] - f[top]);
   return (f[top] - f[largest_entry(y)]) + std::log1p(rest);
 }
 
-void Multinomial::gradient(Point f, Point y, MutPoint g) const {
+void Multinomial::gradient(Point f, Point y, MutPoint g) {
   const double top = f[largest_entry(f)];
   const std::size_t label = largest_entry(y);
   double sum = 0;
@@ -75,7 +75,7 @@ void Multinomial::gradient(Point f, Point y, MutPoint g) const {
 /// log d_j = x_j + const, every d_j = ω(v_j - top + η) for one unknown η, top = max_{j≠k} v_j, and the label's equation is
 ///   log(s - S(η)) = e(η),  e = S(η) + (v_k - top) + η,
 /// in which nothing cancels, however large s; newton_fall goes down to its root. O(p) a step, a handful of steps.
-void Multinomial::prox(double step, Point y, MutPoint v) const {
+void Multinomial::prox(double step, Point y, MutPoint v) {
   if (!(step > 0)) return;
   const std::size_t label = largest_entry(y);
   double top = -infinity;
@@ -98,7 +98,7 @@ void Multinomial::prox(double step, Point y, MutPoint v) const {
   v[label] += std::min(mass.sum, step);
 }
 
-double Multinomial::conjugate(Point a, Point y) const {
+double Multinomial::conjugate(Point a, Point y) {
   const double slack = rounding_slack(1, static_cast<double>(a.size()));
   double total = 0;
   double sum = 0;
@@ -114,7 +114,7 @@ double Multinomial::conjugate(Point a, Point y) const {
 
 /// The nearest probability vector to q = a + y is max(q - t, 0) with Σ_j max(q_j - t, 0) = 1; t grows from a lower bound to
 /// the root in at most p passes over the entries still above it (Michelot 1986).
-void Multinomial::project_dual(Point y, MutPoint a) const {
+void Multinomial::project_dual(Point y, MutPoint a) {
   for (std::size_t j = 0; j < a.size(); ++j) a[j] += y[j];
   const double top = a[largest_entry(a)];
   for (double& q : a) q -= top;
@@ -136,7 +136,7 @@ void Multinomial::project_dual(Point y, MutPoint a) const {
 
 /// With c = Σ w_i q_i and c̄ = Σ w_i y_i, r = (c + (c̄ - c)/θ) / Σ w_i must not be negative: θ = max_j (c_j - c̄_j)/c_j. Since
 /// a = q - y and q' - q = θ(r - q), each row moves by θr - θq = (θc + c̄ - c)/W - θ(a + y).
-void Multinomial::balance_dual(Point weights, ConstMatrix y, MutMatrix a) const {
+void Multinomial::balance_dual(Point weights, ConstMatrix y, MutMatrix a) {
   const auto weight = [weights](Index i) { return weights.empty() ? 1 : weights[static_cast<std::size_t>(i)]; };
   double total = 0;
   for (Index i = 0; i < a.rows; ++i) total += weight(i);
@@ -162,11 +162,11 @@ void Multinomial::balance_dual(Point weights, ConstMatrix y, MutMatrix a) const 
   }
 }
 
-double Multinomial::lipschitz() const {
+double Multinomial::lipschitz() {
   return std::numbers::sqrt2;
 }
 
-const char* Multinomial::target_problem(Point y) const {
+const char* Multinomial::target_problem(Point y) {
   std::size_t ones = 0;
   for (const double entry : y) {
     if (entry != 0 && entry != 1) return "this loss reads one-hot rows of 0 and a single 1";
