@@ -74,6 +74,26 @@ TEST_P(LossContract, ConjugateIsInfiniteOutside) {
   }
 }
 
+TEST_P(LossContract, TheEdgeOfTheDomainForgivesRoundingOnly) {
+  Draw draw(sample(), 17);
+  const double size = std::min(loss->lipschitz(), 1.0);
+  for (int i = 0; i < 50; ++i) {
+    const Vector y = draw.target();
+    const Vector outside = draw.vector(10);
+    const Vector edge = projected(outside, y);
+    const RealVector outward = minus(widen(outside), widen(edge));
+    if (length(outward) == 0) continue;  // the domain is R^p, or this point lies inside
+    const auto beyond = [&](double distance) {
+      Vector a = edge;
+      for (std::size_t j = 0; j < a.size(); ++j) a[j] += static_cast<double>(distance * outward[j] / length(outward));
+      return loss->conjugate(a, y);
+    };
+    EXPECT_LT(beyond(2 * ulp * size), infinite) << i;
+    EXPECT_EQ(beyond(100 * ulp * size), infinite) << i;
+    EXPECT_NEAR(beyond(2 * ulp * size), loss->conjugate(edge, y), 64 * ulp * size * (1 + length(widen(y)))) << i;
+  }
+}
+
 TEST_P(LossContract, FenchelYoung) {
   Draw draw(sample(), 9);
   for (int i = 0; i < 400; ++i) {
