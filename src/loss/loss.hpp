@@ -42,7 +42,8 @@ class Loss {
   virtual void project_dual_rows(ConstMatrix y, MutMatrix a) const = 0;
 
   /// Rows a_i of the conjugates' domains, moved to rows of those domains with Σ_i weights[i] a_i = 0 up to rounding: what an
-  /// unpenalised intercept asks of a dual point. A move of the size of the sum it removes, so a gap still closes. O(np).
+  /// unpenalised intercept asks of a dual point. The move is as long as the sum it removes (for
+  /// multinomial up to 2/share of the rarest class times that), so a gap still closes. No weights mean 1 each. O(np).
   virtual void balance_dual(Point weights, ConstMatrix y, MutMatrix a) const = 0;
 
   /// Throws Error naming the first row that this loss cannot read as a target: not finite, not ±1, not one-hot.
