@@ -150,6 +150,9 @@ nlohmann::json run_job(const Job& job, const Arguments& a) {
           {"stages", s.seconds},
           {"precision", s.precision},
           {"solver", s.solver},
+          {"gram", s.gram},
+          {"residual", s.residual},
+          {"iterations", s.iterations},
           {"peak_memory_bytes", peak_memory_bytes()}};
 }
 

@@ -51,6 +51,14 @@ Opened open_training(const Arguments& a, FitOptions& options) {
   return opened;
 }
 
+std::string solver_words(const FitSummary& s) {
+  if (!s.gram.empty()) {
+    return "Gram matrix in " + s.gram + ", refined to " + brief(s.residual) + " in " + std::to_string(s.iterations) +
+           " passes";
+  }
+  return "solved by " + s.solver + (s.iterations > 0 ? " in " + std::to_string(s.iterations) + " iterations" : "");
+}
+
 std::string penalty_words(const FitSummary& s) {
   std::string words = "penalty " + brief(s.penalty);
   if (!s.penalty_chosen) return words;
@@ -74,8 +82,7 @@ void tell(const Console& console, const FitSummary& s, const Dataset& data, cons
   console.say("kernel " + s.kernel);
   console.say("map " + s.map + (s.sampling.empty() ? "" : " (" + s.sampling + ")") + ": " +
               human_count(static_cast<double>(s.features)) + (s.sampling.empty() ? " anchors, " : " features, ") +
-              human_count(static_cast<double>(s.parameters)) + " unknowns, solved by " + s.solver +
-              (s.iterations > 0 ? " in " + std::to_string(s.iterations) + " iterations" : ""));
+              human_count(static_cast<double>(s.parameters)) + " unknowns, " + solver_words(s));
   console.say(penalty_words(s) + ", " + (s.iterations > 0 ? "about " : "") + brief(s.degrees_of_freedom) +
               " effective degrees of freedom");
   for (const auto& note : s.notes) console.say("note: " + note);

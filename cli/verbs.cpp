@@ -30,7 +30,7 @@ const std::vector<Verb>& verbs() {
        "  mercer fit flow.arff --target last:8 --kernel 'decomposable(gaussian(median), covariance)' --missing mean -o "
        "flow.mercer\n"
        "  mercer fit train.csv --target y --holdout 0.2 --split time\n\n"
-       "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, solver, precision, "
+       "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, solver, precision, gram, "
        "penalty,\n"
        "penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows, degrees_of_freedom, iterations, residual, "
        "status,\n"
@@ -111,7 +111,8 @@ const std::vector<Verb>& verbs() {
        "  mercer bench canonical --precision float32\n\n"
        "--json prints: job, machine{cpu, threads, blas_kernels, simd, peak_f32, peak_f64, cos_sin_f32, cos_sin_f64}, "
        "result{rows,\n"
-       "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, bound_seconds, peak_memory_bytes}.",
+       "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, gram, residual, iterations, "
+       "bound_seconds, peak_memory_bytes}.",
        std::vector<std::string>{"rows", "precision"} + common, run_bench},
   };
   return table;

@@ -14,7 +14,7 @@ for name in "${targets[@]}"; do
   corpus=corpus-$name
   mkdir -p "$corpus"
   case $name in fuzz_model | fuzz_tensor_file) cp ../../tests/golden/*.mercer "$corpus"/ ;; esac
-  if ! ./tests/fuzz/"$name" -runs="$runs" -max_total_time="${FUZZ_SECONDS:-600}" -timeout=5 -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 "$corpus" >"$name.log" 2>&1; then
+  if ! ./tests/fuzz/"$name" -runs="$runs" -max_total_time="${FUZZ_SECONDS:-600}" -timeout=25 -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 "$corpus" >"$name.log" 2>&1; then
     tail -n 40 "$name.log" >&2
     echo "fuzz: $name FAILED" >&2
     exit 1

@@ -18,7 +18,7 @@ struct FitOptions {
   std::string kernel = "gaussian(median)";  ///< text form; length scales in units of the scaled inputs
   std::string map = "fourier:1000";         ///< "fourier:D[,mc|orthogonal|qmc]" or "exact"
   std::optional<double> penalty;      ///< λ of (1/n)Σ½‖f-y‖² + (λ/2)‖θ‖²; none: least leave-one-out error
-  std::string solver = "auto";        ///< auto, eigen, cholesky, cg, sgd
+  std::string solver = "auto";        ///< auto, eigen, cholesky, refined, cg, sgd
   std::string precision = "float64";  ///< float32 or float64: features and their products
   std::string uncertainty = "auto";   ///< auto, full, samples, none: what to keep for standard deviations
   bool standardize = true;            ///< scale inputs and targets (one common factor each for vector fields)
@@ -45,6 +45,7 @@ struct FitSummary {
   std::string sampling;  ///< monte_carlo, orthogonal, quasi, or "" for exact
   std::string solver;
   std::string precision;
+  std::string gram;  ///< how the Gram matrix was computed when not in `precision`: "bf16 (amx)"
   double penalty = 0;
   bool penalty_chosen = false;               ///< by leave-one-out
   std::optional<double> leave_one_out_rmse;  ///< root mean square over rows and outputs, in scaled units

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "backend/bfloat.hpp"
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
 #include "base/progress.hpp"
@@ -14,6 +15,7 @@
 #include "model/state.hpp"
 #include "solve/conjugate_gradient.hpp"
 #include "solve/leave_one_out.hpp"
+#include "solve/refinement.hpp"
 #include "solve/stochastic.hpp"
 
 namespace mercer {
@@ -73,6 +75,7 @@ void record_path(const PenaltyPath& path, FitSummary& summary) {
 void take(RidgeSolution&& solution, Model::State& state) {
   FitSummary& summary = state.summary;
   summary.solver = solution.solver;
+  summary.gram = solution.gram;
   summary.iterations = solution.iterations;
   summary.residual = solution.residual;
   summary.degrees_of_freedom = solution.degrees_of_freedom;
@@ -152,6 +155,34 @@ void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options
     take(solve_cholesky(system, summary.penalty, keep), state);
   }
   summary.seconds["solve"] = watch.seconds();
+}
+
+/// The Gram matrix in bfloat16, the answer refined on the rows; false when that did not get there.
+bool fit_refined(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
+  FitSummary& summary = state.summary;
+  // Single-precision passes cannot see a residual below about 1e-6 to 1e-5.
+  const double tolerance = recipe.precision == Precision::single_ ? 1e-6 : 1e-10;
+  const double acceptable = recipe.precision == Precision::single_ ? 1e-4 : 1e-9;
+  Stopwatch watch;
+  Refinement refinement(*state.map, rows, recipe.intercept, recipe.precision, options.progress);
+  summary.seconds["accumulate"] = watch.seconds();
+  watch = {};
+  if (!options.penalty) {
+    const LeaveOneOutRows kept = leave_one_out_rows(*state.map, rows, refinement.system(), options.seed, options.progress);
+    const PenaltyPath path = leave_one_out(EigenSystem(refinement.system()), kept, penalty_grid(refinement.system(), 2));
+    record_path(path, summary);
+    summary.penalty = path.scores[path.best].penalty;
+  }
+  RidgeSolution solution = refinement.solve(summary.penalty, tolerance);
+  summary.seconds["solve"] = watch.seconds();
+  if (!(solution.residual <= acceptable)) {
+    summary.notes.push_back("a Gram matrix in bf16 was too coarse for this penalty (residual " + rounded(solution.residual) +
+                            " after " + std::to_string(solution.iterations) + " passes): computed again in " +
+                            summary.precision);
+    return false;
+  }
+  take(std::move(solution), state);
+  return true;
 }
 
 void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
@@ -236,10 +267,10 @@ void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options,
 }
 
 void check_options(const FitOptions& options, bool exact) {
-  const std::vector<std::string> solvers = {"auto", "eigen", "cholesky", "cg", "sgd"};
+  const std::vector<std::string> solvers = {"auto", "eigen", "cholesky", "refined", "cg", "sgd"};
   if (std::ranges::find(solvers, options.solver) == solvers.end()) {
     fail_argument("unknown solver " + mercer::quoted(options.solver) + did_you_mean(options.solver, solvers) +
-                  "; it is one of auto, eigen, cholesky, cg, sgd");
+                  "; it is one of auto, eigen, cholesky, refined, cg, sgd");
   }
   if (exact && options.solver != "auto")
     fail_argument("--solver " + options.solver + " goes with a Fourier map; --map exact has its own");
@@ -248,6 +279,13 @@ void check_options(const FitOptions& options, bool exact) {
   }
   if (!(options.tolerance > 0 && options.tolerance < 1))
     fail_argument("the tolerance must lie between 0 and 1, got " + shortest(options.tolerance));
+  if (options.solver == "refined") {
+    if (options.penalty == 0.0) fail_argument("the refined solver needs a penalty above 0");
+    if (options.uncertainty == "full" || options.uncertainty == "samples") {
+      fail_argument(
+          "the refined solver keeps nothing for standard deviations; use --solver cholesky, or --uncertainty none");
+    }
+  }
   if (options.passes < 1) fail_argument("sgd needs at least one pass, got " + std::to_string(options.passes));
 }
 
@@ -272,6 +310,19 @@ double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool con
   return std::max(accumulate, solve) + 96e6;
 }
 
+namespace {
+
+/// Below this the Gram matrix takes no time.
+constexpr Index refinement_columns = 1000;
+
+/// Standard deviations need the factor of a precise Gram matrix; without them a coarse one will do, where it is faster.
+bool wants_refinement(const FeatureMap& map, const FitOptions& options) {
+  return options.penalty && *options.penalty > 0 && options.uncertainty == "none" && map.columns() >= refinement_columns &&
+         bfloat_is_fast();
+}
+
+}  // namespace
+
 SolverChoice choose_solver(const FeatureMap& map, const FitOptions& options) {
   if (options.solver != "auto") return {options.solver, "asked for"};
   const Coupling& coupling = map.coupling();
@@ -283,6 +334,7 @@ SolverChoice choose_solver(const FeatureMap& map, const FitOptions& options) {
     return {"cg", "the normal matrix needs " + human_bytes(bytes) + ", more than the memory budget"};
   }
   if (!options.penalty && size <= eigen_limit) return {"eigen", "one decomposition gives every penalty"};
+  if (wants_refinement(map, options)) return {"refined", "a bf16 Gram matrix and a few passes cost half of a full one"};
   return {"cholesky", "the normal matrix of " + std::to_string(size) + " unknowns fits"};
 }
 
@@ -301,6 +353,8 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
   state->summary.rows = raw_rows.row_count();
   if (choice.solver == "cg" || choice.solver == "sgd") {
     fit_iterative(rows, recipe, options, choice.solver, *state);
+  } else if (choice.solver == "refined") {
+    if (!fit_refined(rows, recipe, options, *state)) fit_direct(rows, recipe, options, "cholesky", *state);
   } else {
     fit_direct(rows, recipe, options, choice.solver, *state);
   }

@@ -94,6 +94,7 @@ json to_json(const FitSummary& s) {
             {"sampling", s.sampling},
             {"solver", s.solver},
             {"precision", s.precision},
+            {"gram", s.gram},
             {"penalty", s.penalty},
             {"penalty_chosen", s.penalty_chosen},
             {"leave_one_out_rows", s.leave_one_out_rows},
@@ -123,6 +124,7 @@ FitSummary summary_from_json(const json& j) {
   s.sampling = j.at("sampling").get<std::string>();
   s.solver = j.at("solver").get<std::string>();
   s.precision = j.at("precision").get<std::string>();
+  s.gram = j.value("gram", "");
   s.penalty = j.at("penalty").get<double>();
   s.penalty_chosen = j.at("penalty_chosen").get<bool>();
   if (!j.at("leave_one_out_rmse").is_null()) s.leave_one_out_rmse = j.at("leave_one_out_rmse").get<double>();

@@ -325,6 +325,45 @@ TEST(Fit, PenaltyByLeaveOneOut) {
   }
 }
 
+TEST(Fit, RefinedGivesTheDirectAnswer) {
+  const Data s = raw_data(1500, 3, 2);
+  FitOptions options;
+  options.kernel = "gaussian(1)";
+  options.map = "fourier:500";
+  options.penalty = 1e-5;
+  options.uncertainty = "none";
+  options.solver = "cholesky";
+  ArrayRows rows = s.rows();
+  const Matrix<double> direct = mean_of(fit(rows, options), s.x);
+  for (const bool choose_penalty : {false, true}) {
+    options.solver = "refined";
+    if (choose_penalty) options.penalty.reset();
+    const Model refined = fit(rows, options);
+    EXPECT_EQ(refined.summary().solver, "refined");
+    EXPECT_EQ(refined.summary().status, "ok");
+    EXPECT_FALSE(refined.has_uncertainty());
+    EXPECT_EQ(refined.summary().penalty_chosen, choose_penalty);
+    if (!choose_penalty) {
+      EXPECT_LT(relative(dense(mean_of(refined, s.x)), dense(direct)), 1e-7);
+    }
+  }
+}
+
+TEST(Fit, RefinedFallsBackWhereItsGramIsTooCoarse) {
+  const Data s = raw_data(1000, 2, 1);
+  FitOptions options;
+  options.kernel = "gaussian(0.7)";
+  options.map = "fourier:120";
+  options.penalty = 1e-13;
+  options.uncertainty = "none";
+  options.solver = "refined";
+  ArrayRows rows = s.rows();
+  const Model model = fit(rows, options);
+  EXPECT_NE(model.summary().solver, "refined");
+  ASSERT_FALSE(model.summary().notes.empty());
+  EXPECT_NE(model.summary().notes.front().find("too coarse"), std::string::npos) << model.summary().notes.front();
+}
+
 TEST(ChooseSolver, FollowsSizesAndWishes) {
   FitOptions options;
   const auto choice = [&](const std::string& kernel, Index p, Index frequencies) {

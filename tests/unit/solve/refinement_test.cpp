@@ -1,0 +1,81 @@
+// Refinement beyond what ridge_test.cpp shows: single precision, every bfloat16 path, threads, and penalties it cannot
+// reach.
+#include "solve/refinement.hpp"
+
+#include <gtest/gtest.h>
+#include <mercer/threads.hpp>
+
+#include "backend/bfloat.hpp"
+#include "unit/solve/data.hpp"
+
+namespace mercer {
+namespace {
+
+using namespace samples;
+
+constexpr double penalty = 1e-5;
+
+struct Problem {
+  FourierMap map = map_of("decomposable(gaussian(1.5), [[2,0.5],[0.5,1]])", 3, 2, 150);
+  Data s = data(2500, 3, 2);  // more than one block of rows
+};
+
+double relative(const Matrix<double>& a, const Matrix<double>& b) {
+  return (dense(a) - dense(b)).norm() / dense(b).norm();
+}
+
+Matrix<double> direct(const Problem& p) {
+  ArrayRows rows = p.s.rows();
+  const RidgeStatistics t = accumulate(p.map, rows, Precision::double_);
+  return solve_cholesky(normal_system(t, p.map.coupling(), true), penalty, Uncertainty::none).weights;
+}
+
+TEST(Refinement, EveryPathGivesTheSameAnswerInAFewPasses) {
+  const Problem p;
+  const Matrix<double> expected = direct(p);
+  for (const BfloatPath path : {BfloatPath::portable, BfloatPath::avx512_bf16, BfloatPath::amx}) {
+    if (!bfloat_supported(path)) continue;
+    force_bfloat(path);
+    ArrayRows rows = p.s.rows();
+    const RidgeSolution s = Refinement(p.map, rows, true, Precision::double_, nullptr).solve(penalty, 1e-10);
+    EXPECT_LE(s.residual, 1e-10);
+    EXPECT_LE(s.iterations, 8) << to_string(path);
+    EXPECT_LT(relative(s.weights, expected), 1e-7) << to_string(path);
+    EXPECT_NE(s.gram.find(to_string(path)), std::string::npos);
+  }
+  force_bfloat(BfloatPath::automatic);
+}
+
+TEST(Refinement, SinglePrecisionReachesWhatItsRowsAllow) {
+  const Problem p;
+  ArrayRows rows = p.s.rows();
+  const RidgeSolution s = Refinement(p.map, rows, true, Precision::single_, nullptr).solve(penalty, 1e-6);
+  EXPECT_LE(s.residual, 1e-5);
+  // Features carry errors of 1e-7, the condition number is about 1e5·0.3: predictions to 1e-3 at the worst.
+  EXPECT_LT((dense(features(p.map, p.s.x)) * (dense(s.weights) - dense(direct(p)))).norm() / dense(p.s.y).norm(), 1e-3);
+}
+
+TEST(Refinement, ThreadsDoNotChangeABit) {
+  const Problem p;
+  std::vector<Matrix<double>> all;
+  for (const int count : {1, 2, 3}) {
+    set_threads(count);
+    ArrayRows rows = p.s.rows();
+    all.push_back(Refinement(p.map, rows, true, Precision::double_, nullptr).solve(penalty, 1e-10).weights);
+  }
+  set_threads(0);
+  EXPECT_TRUE(std::ranges::equal(all[0].values(), all[1].values()));
+  EXPECT_TRUE(std::ranges::equal(all[0].values(), all[2].values()));
+}
+
+TEST(Refinement, SaysWhenAPenaltyIsTooSmallForIt) {
+  // Inputs so close together that the Gram matrix is numerically of rank one, and no penalty to speak of.
+  const FourierMap map = map_of("gaussian(1000)", 2, 1, 200);
+  const Data s = data(600, 2, 1);
+  ArrayRows rows = s.rows();
+  const RidgeSolution solution = Refinement(map, rows, true, Precision::double_, nullptr).solve(1e-17, 1e-12);
+  EXPECT_GT(solution.residual, 1e-12);
+}
+
+}  // namespace
+}  // namespace mercer
