@@ -1,0 +1,36 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "base/matrix.hpp"
+#include "map/coupling.hpp"
+
+namespace mercer {
+
+/// Ridge with the same rows and many targets and penalties, from one eigendecomposition:
+///     min over θ, c of ½ Σ_i v_i ‖Φ_iᵀθ + c - t_i‖² + (ridge/2)‖θ‖².
+/// Constant couplings decouple into channels of one scalar Gram (THEORY 3).
+class RidgeStep {
+ public:
+  /// `moments`: lower triangle of Σ v [φ, 1][φ, 1]ᵀ.
+  RidgeStep(const Coupling& coupling, const Matrix<double>& moments, bool intercept);
+
+  double weight() const { return weight_; }                              ///< Σ v
+  std::span<const double> mean_feature() const { return mean_feature_; }  ///< Σ v φ / Σ v
+  Index parameters() const { return coupling_.parameters(); }
+
+  /// From cross = Σ v φ tᵀ (m × p) and sum = Σ v t (p): θ, W = expand(θ) (m × p), c. O(m²·p') for channels, O(parameters²)
+  /// otherwise.
+  void solve(ConstMatrix cross, Point sum, double ridge, std::span<double> theta, MutMatrix weights, MutPoint c) const;
+
+ private:
+  const Coupling& coupling_;
+  bool intercept_;
+  double weight_ = 0;
+  std::vector<double> mean_feature_;
+  std::vector<double> gain_;  ///< γ_j of the channels; {1} when all parameters are one system
+  Eigen eigen_;
+};
+
+}  // namespace mercer
