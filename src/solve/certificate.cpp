@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "solve/dual_balance.hpp"
 
@@ -44,7 +43,7 @@ double squared_norm(const std::vector<double>& v) {
 
 }  // namespace
 
-double dual_bound(const SplitProblem& problem, const ConvexState& state, const Candidate& near) {
+std::optional<DualPoint> dual_point(const SplitProblem& problem, const ConvexState& state, const Candidate& near) {
   const FeatureStore& store = problem.store;
   const Index p = store.outputs();
   std::vector<double> shift(at(p), 0.0);
@@ -73,16 +72,17 @@ double dual_bound(const SplitProblem& problem, const ConvexState& state, const C
   };
   Matrix<double> cross(store.columns(), p);
   store.sweep(ConstMatrix(nullptr, store.columns(), 0), visit, cross);
-  const double conjugates = sum_rows(parts, p) / problem.weight;
-  if (!std::isfinite(conjugates)) return -std::numeric_limits<double>::infinity();
-  std::vector<double> q(at(problem.coupling.parameters()));
-  problem.coupling.contract(cross, q);
-  double bound = -conjugates - squared_norm(q) / (2 * problem.penalty * problem.weight * problem.weight);
+  DualPoint point;
+  point.charge = sum_rows(parts, p) / problem.weight;
+  point.pull.resize(at(problem.coupling.parameters()));
+  problem.coupling.contract(cross, point.pull);
+  for (double& q : point.pull) q /= problem.weight * std::sqrt(problem.penalty);
   const double size = std::sqrt(sum_rows(parts, p + 1) / problem.weight);
   for (Index k = 0; problem.intercept && k < p; ++k) {
-    bound -= std::abs(sum_rows(parts, k)) / problem.weight * 10 * (size + std::abs(near.intercept[at(k)]));
+    point.charge += std::abs(sum_rows(parts, k)) / problem.weight * 10 * (size + std::abs(near.intercept[at(k)]));
   }
-  return bound;
+  if (!std::isfinite(point.bound())) return std::nullopt;
+  return point;
 }
 
 double objective(const SplitProblem& problem, const Candidate& candidate) {

@@ -1,5 +1,8 @@
 #pragma once
+#include <optional>
+
 #include "solve/admm.hpp"
+#include "solve/dual_bundle.hpp"
 
 namespace mercer {
 
@@ -7,8 +10,8 @@ namespace mercer {
 ///     D = -(1/W) Σ w_i ℓ*(a_i) - (1/2λ)‖(1/W) Σ_i Φ_i(w_i a_i + k_i z_i)‖²  ≤  optimum,
 /// with Σ_i (w_i a_i + k_i z_i) = 0 where there is an intercept. The duals of the state are moved there first
 /// (balancing_shift). What rounding leaves of that sum is charged against D at ten times the size of intercept and targets.
-/// One read of the features, 2·n·m·p flops.
-double dual_bound(const SplitProblem& problem, const ConvexState& state, const Candidate& near);
+/// One read of the features, 2·n·m·p flops. Nothing when rounding left a conjugate infinite.
+std::optional<DualPoint> dual_point(const SplitProblem& problem, const ConvexState& state, const Candidate& near);
 
 /// The objective of a candidate. One read of the features, 2·n·m·p flops.
 double objective(const SplitProblem& problem, const Candidate& candidate);

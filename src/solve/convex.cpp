@@ -50,7 +50,8 @@ class Record {
       const double value = moved ? objective(problem_, ordered) : pass.objective;
       if (value < primal) take(value, ordered);
     }
-    dual = std::max(dual, dual_bound(problem_, admm.state(), admm.candidate()));
+    auto point = dual_point(problem_, admm.state(), admm.candidate());
+    if (point) dual = std::max(dual, bundle_.add(std::move(*point)));
   }
   double gap() const {
     if (!std::isfinite(primal) || !std::isfinite(dual)) return std::numeric_limits<double>::infinity();
@@ -68,6 +69,7 @@ class Record {
   }
   const SplitProblem& problem_;
   double spread_;
+  DualBundle bundle_;
 };
 
 /// ρ has the unit of a second derivative of the loss: β where there is one, else slope over the spread of the targets.
@@ -140,6 +142,7 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
     fail_argument("the penalty must be positive, not " + shortest(options.penalty) +
                   ": without one there is no certificate");
   }
+  loss.check_targets(store_->targets());
   const SplitProblem split = problem(loss, options.penalty);
   const Stopwatch clock;
   if (!(start.step > 0)) start.step = first_step(loss, store_->outputs(), spread_);

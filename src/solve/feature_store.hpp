@@ -32,6 +32,7 @@ class FeatureStore {
   Index columns() const { return columns_; }
   Index outputs() const { return outputs_; }
   Point target(Index i) const { return {targets_.data() + i * outputs_, static_cast<std::size_t>(outputs_)}; }
+  ConstMatrix targets() const { return {targets_.data(), source_rows_, outputs_}; }
   /// Of a row of the source; 1 where the source has no weights.
   double weight(Index i) const { return weights_[static_cast<std::size_t>(i)]; }
   virtual bool spilled() const = 0;
