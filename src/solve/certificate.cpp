@@ -101,30 +101,16 @@ double objective(const SplitProblem& problem, const Candidate& candidate) {
   return sum_rows(parts, 0) / problem.weight + 0.5 * problem.penalty * squared_norm(candidate.theta);
 }
 
-double uncross(const SplitProblem& problem, const std::vector<double>& crossing, double spread, Candidate& candidate) {
-  const Index p = problem.store.outputs();
-  // The means of the outputs, pushed apart where they are nearer than a hundredth of the spread.
-  const double apart = std::max(spread, 1e-12) / (100.0 * static_cast<double>(p));
-  std::vector<double> constant(at(p));
-  for (Index a = 0; a < p; ++a) {
-    double mean = candidate.intercept[at(a)];
-    for (Index c = 0; c < problem.store.columns(); ++c) {
-      mean += problem.ridge.mean_feature()[at(c)] * candidate.weights(c, a);
-    }
-    constant[at(a)] = a == 0 ? mean : std::max(mean, constant[at(a - 1)] + apart);
-  }
-  double way = 0;
+bool uncross(const std::vector<double>& crossing, double size, Candidate& candidate) {
+  if (std::ranges::none_of(crossing, [](double c) { return c > 0; })) return false;
+  std::vector<double> offset(crossing.size() + 1, 0.0);
+  double mean = 0;
   for (std::size_t a = 0; a < crossing.size(); ++a) {
-    if (crossing[a] > 0) way = std::max(way, crossing[a] / (crossing[a] + constant[a + 1] - constant[a]));
+    offset[a + 1] = offset[a] + (crossing[a] > 0 ? crossing[a] + 1e-14 * size : 0.0);
+    mean += offset[a + 1] / static_cast<double>(offset.size());
   }
-  if (way == 0) return 0;
-  way = std::min(1.0, way * (1 + 1e-9) + 1e-13);  // the rounding of the new predictions must not cross either
-  for (double& t : candidate.theta) t *= 1 - way;
-  for (double& w : candidate.weights.values()) w *= 1 - way;
-  for (std::size_t a = 0; a < constant.size(); ++a) {
-    candidate.intercept[a] = (1 - way) * candidate.intercept[a] + way * constant[a];
-  }
-  return way;
+  for (std::size_t a = 0; a < offset.size(); ++a) candidate.intercept[a] += offset[a] - mean;
+  return true;
 }
 
 }  // namespace mercer

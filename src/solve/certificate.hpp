@@ -16,9 +16,10 @@ std::optional<DualPoint> dual_point(const SplitProblem& problem, const ConvexSta
 /// The objective of a candidate. One read of the features, 2·n·m·p flops.
 double objective(const SplitProblem& problem, const Candidate& candidate);
 
-/// The least step of a candidate towards ordered constants after which it never crosses, given by how much its outputs
-/// cross now (Admm::Pass). A convex combination of two ordered functions is ordered, and the constants strictly are.
-/// `spread` is the size of the targets. Returns the part of the way it went.
-double uncross(const SplitProblem& problem, const std::vector<double>& crossing, double spread, Candidate& candidate);
+/// Moves the intercepts of a candidate apart by as much as its outputs cross anywhere (Admm::Pass), and a rounding error of
+/// `size` more, so that it crosses nowhere. At the optimum the objective is flat along the intercepts but for the multipliers
+/// of the order, so that this costs far less than, say, shrinking towards ordered constants. False when there was nothing to
+/// move.
+bool uncross(const std::vector<double>& crossing, double size, Candidate& candidate);
 
 }  // namespace mercer

@@ -37,7 +37,7 @@ class StepRule {
 /// The best function and the best bound so far.
 class Record {
  public:
-  Record(const SplitProblem& problem, double spread) : problem_(problem), spread_(spread) {}
+  Record(const SplitProblem& problem, double size) : problem_(problem), size_(size) {}
 
   /// A function counts once it is known to be ordered.
   void consider(const Admm::Pass& pass, const Candidate& candidate) {
@@ -46,7 +46,7 @@ class Record {
   void certify(const Admm& admm, const Admm::Pass& pass) {
     if (!problem_.order.empty()) {
       Candidate ordered = admm.candidate();
-      const bool moved = uncross(problem_, pass.crossing, spread_, ordered) > 0;
+      const bool moved = uncross(pass.crossing, size_, ordered);
       const double value = moved ? objective(problem_, ordered) : pass.objective;
       if (value < primal) take(value, ordered);
     }
@@ -68,7 +68,7 @@ class Record {
     best = candidate;
   }
   const SplitProblem& problem_;
-  double spread_;
+  double size_;  ///< of predictions
   DualBundle bundle_;
 };
 
@@ -147,7 +147,7 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
   const Stopwatch clock;
   if (!(start.step > 0)) start.step = first_step(loss, store_->outputs(), spread_);
   Admm admm(split, std::move(start));
-  Record record(split, spread_);
+  Record record(split, spread_ + std::abs(*std::ranges::max_element(mean_target_, {}, [](double v) { return std::abs(v); })));
   StepRule rule;
   ConvexSolution solution;
   double step = admm.step();
