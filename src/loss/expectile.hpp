@@ -14,8 +14,8 @@ struct Expectile {
   double slope(double t) const { return 2 * weight(t) * t; }
   double prox(double step, double t) const { return t / (1 + 2 * step * weight(t)); }
   double conjugate(double a) const { return 0.25 * a * a / weight(a); }
-  double least_slope() const { return -infinity; }
-  double largest_slope() const { return infinity; }
+  static double least_slope() { return -infinity; }
+  static double largest_slope() { return infinity; }
   double smoothness() const { return 2 * std::max(level, 1 - level); }
 };
 static_assert(ScalarLoss<Expectile>);

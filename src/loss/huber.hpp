@@ -13,12 +13,12 @@ struct Huber {
   }
   double slope(double t) const { return std::clamp(t, -kappa, kappa); }
   double prox(double step, double t) const {
-    return std::abs(t) <= kappa * (1 + step) ? t / (1 + step) : t - std::copysign(step * kappa, t);
+    return std::copysign(std::max(std::abs(t) / (1 + step), std::abs(t) - step * kappa), t);
   }
-  double conjugate(double a) const { return 0.5 * a * a; }
+  static double conjugate(double a) { return 0.5 * a * a; }
   double least_slope() const { return -kappa; }
   double largest_slope() const { return kappa; }
-  double smoothness() const { return 1; }
+  static double smoothness() { return 1; }
 };
 static_assert(ScalarLoss<Huber>);
 

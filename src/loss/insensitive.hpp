@@ -13,9 +13,9 @@ struct Insensitive {
     return std::abs(t) <= epsilon ? t : std::copysign(std::max(epsilon, std::abs(t) - step), t);
   }
   double conjugate(double a) const { return epsilon * std::abs(a); }
-  double least_slope() const { return -1; }
-  double largest_slope() const { return 1; }
-  double smoothness() const { return infinity; }
+  static double least_slope() { return -1; }
+  static double largest_slope() { return 1; }
+  static double smoothness() { return infinity; }
 };
 static_assert(ScalarLoss<Insensitive>);
 
@@ -32,9 +32,9 @@ struct SquaredInsensitive {
     return std::abs(t) <= epsilon ? t : std::copysign(epsilon + (std::abs(t) - epsilon) / (1 + step), t);
   }
   double conjugate(double a) const { return 0.5 * a * a + epsilon * std::abs(a); }
-  double least_slope() const { return -infinity; }
-  double largest_slope() const { return infinity; }
-  double smoothness() const { return 1; }
+  static double least_slope() { return -infinity; }
+  static double largest_slope() { return infinity; }
+  static double smoothness() { return 1; }
 };
 static_assert(ScalarLoss<SquaredInsensitive>);
 

@@ -21,7 +21,7 @@ class Loss {
   /// of the domain's size) counts as the point of its edge; anything computed as (v - prox(v)) / step carries the rounding
   /// of v / step and goes through project_dual first.
   virtual double conjugate(Point a, Point y) const = 0;
-  /// a := the nearest point at which the conjugate is finite (see balance_dual for points that must sum to zero).
+  /// a := the nearest point at which the conjugate is finite.
   virtual void project_dual(Point y, MutPoint a) const = 0;
 
   /// The least L with |ℓ(f, y) - ℓ(g, y)| ≤ L‖f - g‖₂ for all f, g, y; +∞ for losses that grow faster (square and its kin).
@@ -40,6 +40,10 @@ class Loss {
   virtual void prox_rows(double step, Point weights, ConstMatrix y, MutMatrix v) const = 0;
   virtual void conjugate_rows(ConstMatrix a, ConstMatrix y, MutPoint values) const = 0;
   virtual void project_dual_rows(ConstMatrix y, MutMatrix a) const = 0;
+
+  /// Rows a_i of the conjugates' domains, moved to rows of those domains with Σ_i weights[i] a_i = 0 up to rounding: what an
+  /// unpenalised intercept asks of a dual point. A move of the size of the sum it removes, so a gap still closes. O(np).
+  virtual void balance_dual(Point weights, ConstMatrix y, MutMatrix a) const = 0;
 
   /// Throws Error naming the first row that this loss cannot read as a target: not finite, not ±1, not one-hot.
   virtual void check_targets(ConstMatrix y) const = 0;

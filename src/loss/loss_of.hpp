@@ -43,6 +43,7 @@ class LossOf final : public Loss {
   void project_dual_rows(ConstMatrix y, MutMatrix a) const override {
     for (Index i = 0; i < a.rows; ++i) form_.project_dual(y.row(i), a.row(i));
   }
+  void balance_dual(Point weights, ConstMatrix y, MutMatrix a) const override { form_.balance_dual(weights, y, a); }
   void check_targets(ConstMatrix y) const override {
     for (Index i = 0; i < y.rows; ++i) {
       if (const char* problem = form_.target_problem(y.row(i))) {

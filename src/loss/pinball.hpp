@@ -9,15 +9,11 @@ struct Pinball {
 
   double value(double t) const { return t > 0 ? (1 - level) * t : -level * t; }
   double slope(double t) const { return t == 0 ? 0 : (t > 0 ? 1 - level : -level); }
-  double prox(double step, double t) const {
-    if (t > step * (1 - level)) return t - step * (1 - level);
-    if (t < -step * level) return t + step * level;
-    return 0;
-  }
-  double conjugate(double /*a*/) const { return 0; }
+  double prox(double step, double t) const { return t - std::clamp(t, -step * level, step * (1 - level)); }
+  static double conjugate(double /*a*/) { return 0; }
   double least_slope() const { return -level; }
   double largest_slope() const { return 1 - level; }
-  double smoothness() const { return infinity; }
+  static double smoothness() { return infinity; }
 };
 static_assert(ScalarLoss<Pinball>);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "loss/balance_signs.hpp"
 #include "loss/norm.hpp"
 #include "loss/scalar.hpp"
 #include "loss/separable.hpp"
@@ -46,6 +47,7 @@ class Radial {
   double lipschitz() const { return h_.largest_slope(); }
   /// The Hessian's eigenvalues are h''(t) and h'(t)/t, and h' is β-Lipschitz with h'(0) = 0, so neither exceeds β.
   double smoothness() const { return h_.smoothness(); }
+  void balance_dual(Point weights, ConstMatrix /*y*/, MutMatrix a) const { balance_signs(weights, a); }
   bool is_separable() const { return outputs_ == 1; }
   const char* target_problem(Point y) const { return OfResidual::target_problem(y); }
 

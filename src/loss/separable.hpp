@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "loss/balance_signs.hpp"
 #include "loss/scalar.hpp"
 
 namespace mercer {
@@ -86,6 +87,7 @@ class Separable {
     for (const H& h : parts_) largest = std::max(largest, h.smoothness());
     return largest;
   }
+  void balance_dual(Point weights, ConstMatrix /*y*/, MutMatrix a) const { balance_signs(weights, a); }
   bool is_separable() const { return true; }
   const char* target_problem(Point y) const { return Reading::target_problem(y); }
 
