@@ -18,6 +18,9 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
+/// The order's copies weigh this much more than the loss's: on five quantiles 3 took the fewest passes.
+constexpr double order_weight = 3;
+
 /// When to change ρ, and to what: relative residuals of primal and dual are kept alike. Changes become rarer, so that the
 /// method converges.
 class StepRule {
@@ -125,7 +128,7 @@ ConvexSolver::ConvexSolver(const FeatureMap& map, RowSource& rows, const ConvexS
   std::vector<double> metric;
   for (Index i = 0; i < store_->rows(); ++i) {
     const double w = i < store_->source_rows() ? store_->weight(i) : 0;
-    if (setup.non_crossing) order_.push_back(w > 0 ? w : usual);
+    if (setup.non_crossing) order_.push_back(order_weight * (w > 0 ? w : usual));
     metric.push_back(w + (setup.non_crossing ? order_.back() : 0.0));
   }
   ridge_ = std::make_unique<RidgeStep>(map.coupling(), store_->moments(metric, progress), intercept_);
@@ -147,7 +150,9 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
   const Stopwatch clock;
   if (!(start.step > 0)) start.step = first_step(loss, store_->outputs(), spread_);
   Admm admm(split, std::move(start));
-  Record record(split, spread_ + std::abs(*std::ranges::max_element(mean_target_, {}, [](double v) { return std::abs(v); })));
+  double size = spread_;
+  for (const double mean : mean_target_) size = std::max(size, std::abs(mean));
+  Record record(split, size);
   StepRule rule;
   ConvexSolution solution;
   double step = admm.step();
