@@ -15,8 +15,8 @@ struct SplitProblem {
   const RidgeStep& ridge;  ///< with row weights w_i + order_i
   const Coupling& coupling;
   const Loss& loss;
-  double penalty = 0;                ///< λ
-  double weight = 0;                 ///< W = Σ w
+  double penalty = 0;  ///< λ
+  double weight = 0;   ///< W = Σ w
   bool intercept = true;
   const std::vector<double>& order;  ///< one per row of the store, or empty
   std::vector<double> centre;        ///< p: the mean target (0 without intercept): float32 products lose less without it
@@ -31,11 +31,11 @@ struct Candidate {
 
 /// Where the method stands; what a neighbouring problem can start from. Rows are those of the store.
 struct ConvexState {
-  Matrix<double> value;         ///< n × p: u_i, the copy of f_i that the loss sees
-  Matrix<double> dual;          ///< n × p: g_i, a subgradient of ℓ at u_i
-  Matrix<double> order_value;   ///< the copy of f_i that the order sees, in K
-  Matrix<double> order_dual;    ///< in the polar cone of K
-  double step = 0;              ///< ρ
+  Matrix<double> value;        ///< n × p: u_i, the copy of f_i that the loss sees
+  Matrix<double> dual;         ///< n × p: g_i, a subgradient of ℓ at u_i
+  Matrix<double> order_value;  ///< the copy of f_i that the order sees, in K
+  Matrix<double> order_dual;   ///< in the polar cone of K
+  double step = 0;             ///< ρ
   bool empty() const { return value.empty(); }
 };
 
@@ -43,7 +43,8 @@ struct ConvexState {
 ///     θ, c  :=  ridge with penalty λ/ρ on the targets u - g/ρ           (one eigendecomposition serves every ρ and λ)
 ///     x     :=  α f + (1 - α) u + g/ρ,   u := prox_{ℓ/ρ}(x),   g := ρ(x - u)
 /// so that g_i is always a subgradient, hence in the domain of ℓ*. The order has copies and duals of its own at the same
-/// rows, which needs nothing of the loss and leaves each dual in its own cone. A pass reads the features once: 4·n·m·p flops.
+/// rows, which needs nothing of the loss and leaves each dual in its own cone. A pass reads the features once: 4·n·m·p
+/// flops.
 class Admm {
  public:
   /// Starts from `state`, or from u = y, g = 0 when it is empty.

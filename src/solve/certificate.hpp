@@ -17,9 +17,9 @@ std::optional<DualPoint> dual_point(const SplitProblem& problem, const ConvexSta
 double objective(const SplitProblem& problem, const Candidate& candidate);
 
 /// Moves the intercepts of a candidate apart by as much as its outputs cross anywhere (Admm::Pass), and a rounding error of
-/// `size` more, so that it crosses nowhere. At the optimum the objective is flat along the intercepts but for the multipliers
-/// of the order, so that this costs far less than, say, shrinking towards ordered constants. False when there was nothing to
-/// move.
+/// `size` more, so that it crosses nowhere. At the optimum the objective is flat along the intercepts but for the
+/// multipliers of the order, so that this costs far less than, say, shrinking towards ordered constants. False when there
+/// was nothing to move.
 bool uncross(const std::vector<double>& crossing, double size, Candidate& candidate);
 
 }  // namespace mercer

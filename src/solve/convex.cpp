@@ -37,10 +37,20 @@ class StepRule {
   int changed_ = 0;
 };
 
+double objective_of_zero(const SplitProblem& problem) {
+  const FeatureStore& store = problem.store;
+  const std::vector<double> zero(at(store.outputs()), 0.0);
+  double sum = 0;
+  for (Index i = 0; i < store.source_rows(); ++i) {
+    if (store.weight(i) > 0) sum += store.weight(i) * problem.loss.value(zero, store.target(i));
+  }
+  return sum / problem.weight;
+}
+
 /// The best function and the best bound so far.
 class Record {
  public:
-  Record(const SplitProblem& problem, double size) : problem_(problem), size_(size) {}
+  Record(const SplitProblem& problem, double size) : problem_(problem), size_(size), zero_(objective_of_zero(problem)) {}
 
   /// A function counts once it is known to be ordered.
   void consider(const Admm::Pass& pass, const Candidate& candidate) {
@@ -58,7 +68,7 @@ class Record {
   }
   double gap() const {
     if (!std::isfinite(primal) || !std::isfinite(dual)) return std::numeric_limits<double>::infinity();
-    return std::max(0.0, primal - dual) / std::max(std::abs(primal), std::numeric_limits<double>::min());
+    return std::max(0.0, primal - dual) / std::max({std::abs(primal), 1e-8 * zero_, std::numeric_limits<double>::min()});
   }
 
   double primal = std::numeric_limits<double>::infinity();
@@ -72,6 +82,7 @@ class Record {
   }
   const SplitProblem& problem_;
   double size_;  ///< of predictions
+  double zero_;  ///< objective of f = 0: an optimum of 0 is measured against it
   DualBundle bundle_;
 };
 
@@ -135,8 +146,9 @@ ConvexSolver::ConvexSolver(const FeatureMap& map, RowSource& rows, const ConvexS
 }
 
 SplitProblem ConvexSolver::problem(const Loss& loss, double penalty) const {
-  return {*store_, *ridge_, map_.coupling(), loss, penalty, weight_, intercept_, order_,
-          intercept_ ? mean_target_ : std::vector<double>(mean_target_.size(), 0.0)};
+  return {*store_,    *ridge_, map_.coupling(),
+          loss,       penalty, weight_,
+          intercept_, order_,  intercept_ ? mean_target_ : std::vector<double>(mean_target_.size(), 0.0)};
 }
 
 ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& options, ConvexState start,
@@ -148,6 +160,7 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
   loss.check_targets(store_->targets());
   const SplitProblem split = problem(loss, options.penalty);
   const Stopwatch clock;
+  const bool cold = start.empty();
   if (!(start.step > 0)) start.step = first_step(loss, store_->outputs(), spread_);
   Admm admm(split, std::move(start));
   double size = spread_;
@@ -157,7 +170,7 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
   ConvexSolution solution;
   double step = admm.step();
   double first_gap = 0;
-  int next_check = 8;
+  int next_check = cold ? 8 : 3;
   for (int pass = 1; pass <= options.most_passes; ++pass) {
     const Admm::Pass now = admm.pass(step);
     record.consider(now, admm.candidate());
@@ -169,7 +182,8 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
     const double gap = record.gap();
     if (gap <= options.tolerance) break;
     if (first_gap == 0 && std::isfinite(gap)) first_gap = gap;
-    const double done = first_gap > options.tolerance ? std::log(first_gap / gap) / std::log(first_gap / options.tolerance) : 0;
+    const double done =
+        first_gap > options.tolerance ? std::log(first_gap / gap) / std::log(first_gap / options.tolerance) : 0;
     report(progress, "solving", std::clamp(std::isfinite(done) ? done : 0.0, 0.0, 1.0));
     next_check = std::max(pass + 4, pass + pass / 8);
   }

@@ -39,7 +39,7 @@ struct ConvexSolution {
   std::vector<double> intercept;  ///< p
   double primal = 0;
   double dual = 0;
-  double gap = 0;  ///< (primal - dual)/|primal|
+  double gap = 0;  ///< (primal - dual)/|primal|; optima below 1e-8 of the objective of f = 0 are measured against that
   int passes = 0;
   std::vector<TracePoint> trace;  ///< the best bounds so far, at every certificate
   ConvexState state;              ///< a warm start for a neighbouring penalty or loss

@@ -27,8 +27,8 @@ class FeatureStore {
                                             Progress* progress);
   virtual ~FeatureStore() = default;
 
-  Index rows() const { return rows_; }                      ///< the source's and the extra ones
-  Index source_rows() const { return source_rows_; }        ///< rows with a target
+  Index rows() const { return rows_; }                ///< the source's and the extra ones
+  Index source_rows() const { return source_rows_; }  ///< rows with a target
   Index columns() const { return columns_; }
   Index outputs() const { return outputs_; }
   Point target(Index i) const { return {targets_.data() + i * outputs_, static_cast<std::size_t>(outputs_)}; }

@@ -16,7 +16,7 @@ class RidgeStep {
   /// `moments`: lower triangle of Σ v [φ, 1][φ, 1]ᵀ.
   RidgeStep(const Coupling& coupling, const Matrix<double>& moments, bool intercept);
 
-  double weight() const { return weight_; }                              ///< Σ v
+  double weight() const { return weight_; }                               ///< Σ v
   std::span<const double> mean_feature() const { return mean_feature_; }  ///< Σ v φ / Σ v
   Index parameters() const { return coupling_.parameters(); }
 

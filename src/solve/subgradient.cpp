@@ -197,14 +197,14 @@ class Problem {
   Matrix<double> weights_;
 };
 
-/// Adam moves every coefficient by about `step`, so a tenth of the spread over all columns together; plain steps go with the
-/// curvature or, at kinks, with spread over slope.
+/// Adam moves every coefficient by about `step`, so a tenth of the spread over all columns together; plain steps go with
+/// spread over slope, which cannot diverge, or where slopes are unbounded with the curvature.
 double first_step(const FeatureMap& map, const Loss& loss, const SubgradientOptions& options, double spread) {
   if (options.step > 0) return options.step;
   const double unit = spread > 0 ? spread : 1.0;
   if (options.method == DescentMethod::adam) return 0.1 * unit / std::sqrt(static_cast<double>(map.columns()));
-  if (std::isfinite(loss.smoothness()) && loss.smoothness() > 0) return 0.5 / loss.smoothness();
-  return unit / std::max(loss.lipschitz(), std::numeric_limits<double>::min());
+  if (std::isfinite(loss.lipschitz()) && loss.lipschitz() > 0) return unit / loss.lipschitz();
+  return std::isfinite(loss.smoothness()) && loss.smoothness() > 0 ? 0.5 / loss.smoothness() : 1.0;
 }
 
 template <class Real>
@@ -250,7 +250,8 @@ SubgradientSolution solve_subgradient(const FeatureMap& map, RowSource& rows, co
     fail_argument("the map has " + std::to_string(map.outputs()) + " outputs but the rows have " +
                   std::to_string(rows.target_count()) + " targets");
   }
-  if (options.passes < 1 || options.batch < 1) fail_argument("stochastic descent needs at least one pass and one row a batch");
+  if (options.passes < 1 || options.batch < 1)
+    fail_argument("stochastic descent needs at least one pass and one row a batch");
   if (!(options.penalty >= 0) || !std::isfinite(options.penalty)) {
     fail_argument("the penalty must not be negative, as " + shortest(options.penalty) + " is");
   }

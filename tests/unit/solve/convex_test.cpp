@@ -68,7 +68,8 @@ std::string loss_text(const std::string& name, Index outputs) {
 }
 
 class ConvexMap : public testing::TestWithParam<Sample> {};
-INSTANTIATE_TEST_SUITE_P(, ConvexMap, testing::ValuesIn(kernel_samples()), [](const auto& sample) { return sample.param.name; });
+INSTANTIATE_TEST_SUITE_P(, ConvexMap, testing::ValuesIn(kernel_samples()),
+                         [](const auto& sample) { return sample.param.name; });
 
 TEST_P(ConvexMap, SquareLossIsRidge) {
   const Sample& s = GetParam();
@@ -81,7 +82,8 @@ TEST_P(ConvexMap, SquareLossIsRidge) {
     const RidgeSolution ridge = solve_cholesky(normal_system(t, map.coupling(), intercept), 1e-3, Uncertainty::none);
     ConvexSetup setup = double_setup();
     setup.intercept = intercept;
-    const ConvexSolution convex = ConvexSolver(map, rows, setup).solve(*make_loss("square", s.outputs), options_of(1e-3, 1e-14));
+    const ConvexSolution convex =
+        ConvexSolver(map, rows, setup).solve(*make_loss("square", s.outputs), options_of(1e-3, 1e-14));
     const Dense a = predictions(map, ridge.weights, ridge.intercept, d.x);
     const Dense b = predictions(map, convex.weights, convex.intercept, d.x);
     EXPECT_LT((a - b).norm() / a.norm(), 1e-6) << "intercept " << intercept << ", gap " << convex.gap;
@@ -159,7 +161,8 @@ TEST(Convex, PrimalIsTheObjectiveOfTheAnswerAndNothingNearIsBelowTheDual) {
     Matrix<double> w = s.weights;
     std::vector<double> c = s.intercept;
     for (Index i = 0; i < w.rows(); ++i) {
-      for (Index a = 0; a < 2; ++a) w(i, a) += size * random.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(a));
+      for (Index a = 0; a < 2; ++a)
+        w(i, a) += size * random.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(a));
     }
     for (std::size_t a = 0; a < 2; ++a) c[a] += size * random.normal(500, a);
     ASSERT_GE(value(w, c), s.dual);
@@ -285,6 +288,8 @@ TEST(Convex, ConstantTargetsAndSingleClassesEnd) {
     const ConvexSolution s = solver.solve(*make_loss(text, 1), o);
     EXPECT_LT(s.primal, 0.02) << text;
     EXPECT_LE(s.dual, s.primal) << text;
+    EXPECT_TRUE(s.note.empty() || std::string(text) == "logistic")
+        << text << ": " << s.note;  // whose optimum is at infinity
   }
 }
 

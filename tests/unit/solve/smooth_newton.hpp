@@ -15,7 +15,9 @@ using samples::Vector;
 /// log(1 + e^t), its slope and its curvature.
 struct Softplus {
   explicit Softplus(double t)
-      : value(std::max(t, 0.0) + std::log1p(std::exp(-std::abs(t)))), slope(1 / (1 + std::exp(-t))), bend(slope * (1 - slope)) {}
+      : value(std::max(t, 0.0) + std::log1p(std::exp(-std::abs(t)))),
+        slope(1 / (1 + std::exp(-t))),
+        bend(slope * (1 - slope)) {}
   double value;
   double slope;
   double bend;
@@ -138,20 +140,18 @@ struct SmoothNewton {
     Vector x = Vector::Zero(z.cols());
     for (Index a = 0; order && a < p; ++a) x(rows.cols() + a) = static_cast<double>(a);
     for (double mu = 1; mu > 1e-9; mu *= 0.2) descend(loss, z, mu, x);
-    Vector g;
-    Dense h;
-    return evaluate(loss, z, 0, x, g, h);
+    return evaluate(loss, z, 0, x, nullptr, nullptr);
   }
 
  private:
-  double evaluate(const RowLoss& loss, const Dense& z, double mu, const Vector& x, Vector& g, Dense& h) const {
+  /// The objective, and with pointers its gradient and Hessian.
+  double evaluate(const RowLoss& loss, const Dense& z, double mu, const Vector& x, Vector* g, Dense* h) const {
     const Index p = targets.cols();
     double total = 0;
     for (const double w : weights) total += w;
     const Vector f = z * x;
-    Vector gf = Vector::Zero(f.size());
-    g = Vector::Zero(x.size());
-    h = Dense::Zero(x.size(), x.size());
+    Vector slopes = Vector::Zero(f.size());
+    Dense bent(h != nullptr ? z.rows() : 0, z.cols());
     double value = 0;
     for (Index i = 0; i < f.size() / p; ++i) {
       Vector row_g = Vector::Zero(p);
@@ -174,39 +174,32 @@ struct SmoothNewton {
         row_h(a, a + 1) -= bend;
         row_h(a + 1, a) -= bend;
       }
-      g += z.middleRows(i * p, p).transpose() * row_g;
-      h += z.middleRows(i * p, p).transpose() * row_h * z.middleRows(i * p, p);
+      slopes.segment(i * p, p) = row_g;
+      if (h != nullptr) bent.middleRows(i * p, p) = row_h * z.middleRows(i * p, p);
     }
     const Index m = rows.cols();
-    g.head(m) += penalty * x.head(m);
-    h.diagonal().head(m).array() += penalty;
-    h.diagonal().array() += 1e-13;
+    if (h != nullptr) {
+      *g = z.transpose() * slopes;
+      *h = z.transpose() * bent;
+      g->head(m) += penalty * x.head(m);
+      h->diagonal().head(m).array() += penalty;
+      h->diagonal().array() += 1e-13;
+    }
     return value + 0.5 * penalty * x.head(m).squaredNorm();
   }
 
   void descend(const RowLoss& loss, const Dense& z, double mu, Vector& x) const {
     Vector g;
     Dense h;
-    double value = evaluate(loss, z, mu, x, g, h);
     for (int k = 0; k < 200; ++k) {
+      const double value = evaluate(loss, z, mu, x, &g, &h);
       const Vector step = h.ldlt().solve(g);
       const double slope = g.dot(step);
       if (!(slope > 1e-18)) return;
       double t = 1;
-      Vector g2;
-      Dense h2;
-      while (t > 1e-12) {
-        const double next = evaluate(loss, z, mu, x - t * step, g2, h2);
-        if (next <= value - 1e-4 * t * slope) {
-          value = next;
-          break;
-        }
-        t *= 0.5;
-      }
+      while (t > 1e-12 && !(evaluate(loss, z, mu, x - t * step, nullptr, nullptr) <= value - 1e-4 * t * slope)) t *= 0.5;
       if (t <= 1e-12) return;
       x -= t * step;
-      g = g2;
-      h = h2;
     }
   }
 };
