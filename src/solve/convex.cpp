@@ -22,18 +22,20 @@ std::size_t at(Index i) {
 constexpr double order_weight = 3;
 
 /// When to change ρ, and to what: relative residuals of primal and dual are kept alike. Changes become rarer, so that the
-/// method converges.
+/// method converges, and stay within 10⁴ of the first, beyond which only rounding errors drive them.
 class StepRule {
  public:
+  explicit StepRule(double first) : first_(first) {}
   double next(int pass, double step, const Admm::Pass& last) {
     if (pass - changed_ < std::max(5, pass / 4)) return step;
     const double ratio = std::sqrt(last.primal_residual / last.dual_residual);
     if (!(ratio > 1.5 || ratio < 1 / 1.5) || !std::isfinite(ratio)) return step;
     changed_ = pass;
-    return step * std::clamp(ratio, 0.2, 5.0);
+    return std::clamp(step * std::clamp(ratio, 0.2, 5.0), 1e-4 * first_, 1e4 * first_);
   }
 
  private:
+  double first_;
   int changed_ = 0;
 };
 
@@ -110,10 +112,10 @@ void check(const FeatureMap& map, const RowSource& rows, const ConvexSetup& setu
 }  // namespace
 
 ConvexSolver::ConvexSolver(const FeatureMap& map, RowSource& rows, const ConvexSetup& setup, Progress* progress)
-    : map_(map), intercept_(setup.intercept) {
+    : map_(map), intercept_(setup.intercept), single_(setup.precision == Precision::single_ && !setup.non_crossing) {
   check(map, rows, setup);
   FeatureStore::Options options;
-  options.precision = setup.non_crossing ? Precision::double_ : setup.precision;
+  options.precision = single_ ? Precision::single_ : Precision::double_;
   options.memory_bytes = setup.memory_bytes;
   if (setup.non_crossing) options.extra_inputs = setup.extra_inputs;
   store_ = FeatureStore::make(map, rows, options, progress);
@@ -157,6 +159,7 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
     fail_argument("the penalty must be positive, not " + shortest(options.penalty) +
                   ": without one there is no certificate");
   }
+  if (options.most_passes < 1) fail_argument("an iterative fit needs at least one pass");
   loss.check_targets(store_->targets());
   const SplitProblem split = problem(loss, options.penalty);
   const Stopwatch clock;
@@ -166,7 +169,7 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
   double size = spread_;
   for (const double mean : mean_target_) size = std::max(size, std::abs(mean));
   Record record(split, size);
-  StepRule rule;
+  StepRule rule(admm.step());
   ConvexSolution solution;
   double step = admm.step();
   double first_gap = 0;
@@ -187,6 +190,10 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
     report(progress, "solving", std::clamp(std::isfinite(done) ? done : 0.0, 0.0, 1.0));
     next_check = std::max(pass + 4, pass + pass / 8);
   }
+  if (record.best.weights.empty()) {
+    fail_argument("the objective overflows: scale the data (standardize), or choose a larger penalty than " +
+                  shortest(options.penalty));
+  }
   solution.weights = std::move(record.best.weights);
   solution.intercept = std::move(record.best.intercept);
   solution.primal = record.primal;
@@ -196,7 +203,7 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
   if (!(solution.gap <= options.tolerance)) {
     solution.note = "stopped after " + std::to_string(solution.passes) + " passes at a relative gap of " +
                     shortest(solution.gap) + ", above the tolerance " + shortest(options.tolerance) +
-                    ": a larger penalty or more passes close it";
+                    ": a larger penalty, more passes" + (single_ ? " or float64 features" : "") + " close it";
   }
   return solution;
 }
