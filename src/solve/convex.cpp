@@ -21,6 +21,9 @@ std::size_t at(Index i) {
 /// The order's copies weigh this much more than the loss's: on five quantiles 3 took the fewest passes.
 constexpr double order_weight = 3;
 
+/// Of the steps with float32 features (RidgeStep): a few of their rounding errors.
+constexpr double single_inertia = 3e-7;
+
 /// When to change ρ, and to what: relative residuals of primal and dual are kept alike. Changes become rarer, so that the
 /// method converges, and stay within 10⁴ of the first, beyond which only rounding errors drive them.
 class StepRule {
@@ -144,7 +147,8 @@ ConvexSolver::ConvexSolver(const FeatureMap& map, RowSource& rows, const ConvexS
     if (setup.non_crossing) order_.push_back(order_weight * (w > 0 ? w : usual));
     metric.push_back(w + (setup.non_crossing ? order_.back() : 0.0));
   }
-  ridge_ = std::make_unique<RidgeStep>(map.coupling(), store_->moments(metric, progress), intercept_);
+  ridge_ = std::make_unique<RidgeStep>(map.coupling(), store_->moments(metric, progress), intercept_,
+                                       single_ ? single_inertia : 0.0);
 }
 
 SplitProblem ConvexSolver::problem(const Loss& loss, double penalty) const {

@@ -12,8 +12,8 @@ std::size_t at(Index i) {
 }
 }  // namespace
 
-RidgeStep::RidgeStep(const Coupling& coupling, const Matrix<double>& moments, bool intercept)
-    : coupling_(coupling), intercept_(intercept) {
+RidgeStep::RidgeStep(const Coupling& coupling, const Matrix<double>& moments, bool intercept, double inertia)
+    : coupling_(coupling), intercept_(intercept), inertia_(inertia) {
   const Index m = coupling.columns();
   weight_ = moments(m, m);
   for (Index i = 0; i <= m; ++i) {
@@ -52,14 +52,19 @@ void RidgeStep::solve(ConstMatrix cross, Point sum, double ridge, std::span<doub
   for (Index k = 0; intercept_ && k < m; ++k) {
     for (Index a = 0; a < p; ++a) centred(k, a) -= mean_feature_[at(k)] * sum[at(a)];
   }
-  coupling_.contract(centred, theta);
   const auto width = static_cast<Index>(gain_.size());
   const Index size = static_cast<Index>(theta.size()) / width;
   const MutMatrix system(theta.data(), size, width);
+  const double top = eigen_.values.empty() ? 0.0 : eigen_.values.back();
+  std::vector<double> rhs(theta.size());
+  coupling_.contract(centred, rhs);
+  for (std::size_t k = 0; k < rhs.size(); ++k) {
+    rhs[k] += inertia_ * top * gain_[k % gain_.size()] * theta[k];
+  }
   Matrix<double> rotated(size, width);
-  gemm<double>(false, false, 1.0, eigen_.vectors, ConstMatrix(system), 0.0, rotated);
+  gemm<double>(false, false, 1.0, eigen_.vectors, ConstMatrix(rhs.data(), size, width), 0.0, rotated);
   for (Index k = 0; k < size; ++k) {
-    for (Index j = 0; j < width; ++j) rotated(k, j) /= gain_[at(j)] * eigen_.values[at(k)] + ridge;
+    for (Index j = 0; j < width; ++j) rotated(k, j) /= gain_[at(j)] * (eigen_.values[at(k)] + inertia_ * top) + ridge;
   }
   gemm<double>(true, false, 1.0, eigen_.vectors, rotated, 0.0, system);
   coupling_.expand(theta, weights);

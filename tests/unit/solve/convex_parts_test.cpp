@@ -144,6 +144,28 @@ TEST_P(RidgeStepMap, IsDenseRidge) {
   }
 }
 
+TEST_P(RidgeStepMap, InertiaLeavesTheFixedPoint) {
+  const Sample& s = GetParam();
+  const FourierMap map = map_of(s.kernel, s.inputs, s.outputs, 4);
+  const Data d = data(50, s.inputs, s.outputs);
+  const Dense phi = dense(features(map, d.x));
+  const Dense y = dense(d.y);
+  Dense augmented(50, phi.cols() + 1);
+  augmented << phi, Dense::Ones(50, 1);
+  const Matrix<double> moments = matrix(augmented.transpose() * augmented);
+  const Matrix<double> cross = matrix(phi.transpose() * y);
+  const Vector sums = y.colwise().sum();
+  std::vector<double> theta(static_cast<std::size_t>(map.coupling().parameters()));
+  std::vector<double> moved(theta.size(), 0.0);
+  Matrix<double> weights(map.columns(), s.outputs);
+  std::vector<double> c(static_cast<std::size_t>(s.outputs));
+  const Point sum(sums.data(), c.size());
+  RidgeStep(map.coupling(), moments, true).solve(cross, sum, 1.0, theta, weights, c);
+  const RidgeStep step(map.coupling(), moments, true, 0.01);
+  for (int k = 0; k < 2000; ++k) step.solve(cross, sum, 1.0, moved, weights, c);
+  for (std::size_t k = 0; k < theta.size(); ++k) EXPECT_NEAR(moved[k], theta[k], 1e-9);
+}
+
 TEST(DualBalance, SumsAreWhatWasAskedForAndEveryPointIsInItsDomain) {
   const FourierMap map = map_of("gaussian(0.8)", 2, 3, 2);
   for (const char* text : {"square", "pinball:0.1,0.5,0.9", "huber:0.3", "huber:0.3,coordinates", "epsilon:0.1",
