@@ -26,6 +26,15 @@ void accumulate_gram(MatrixView<const Real> f, MutMatrix g);
 template <class Real>
 void cos_sin(const Real* phase, Index count, Real scale, Real* cosine, Real* sine);
 
+/// values[i] := exp(scale·values[i]); relative error below 2 ulp; 0 where scale·values[i] < -708 (the result would be below
+/// 1e-307), infinity above 709; NaN stays NaN.
+void exponential(double* values, Index count, double scale);
+/// out[i] += ((x - column[i])·inverse)², and out[i] += |x - column[i]|·inverse: one input's share of the distances of a tile.
+void add_squared_differences(const double* column, Index count, double x, double inverse, double* out);
+void add_absolute_differences(const double* column, Index count, double x, double inverse, double* out);
+/// out[i] += factor·values[i].
+void add_multiple(const double* values, Index count, double factor, double* out);
+
 /// Copies the lower triangle onto the upper.
 void mirror_lower(MutMatrix a);
 
@@ -47,7 +56,7 @@ struct Eigen {
 };
 Eigen eigh(ConstMatrix a);
 
-/// Which instruction set cos_sin uses. `automatic` is the best the CPU has; environment variable MERCER_SIMD overrides it.
+/// Which instruction set cos_sin and the loops above use. `automatic` is the best the CPU has; environment variable MERCER_SIMD overrides it.
 enum class Simd { automatic, portable, avx2, avx512 };
 /// Forces a path for tests; throws Error when this CPU lacks it.
 void force_simd(Simd level);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "backend/backend.hpp"
@@ -77,10 +78,7 @@ void SquaredDistances::fill(Index first_row, Index first_col, MutMatrix tile) co
         const double x = x_(first_row + i, k);
         const double inverse = inverse_scale_[static_cast<std::size_t>(k)];
         const double* column = columns.data() + k * tile.cols;
-        for (Index j = 0; j < tile.cols; ++j) {
-          const double t = (x - column[j]) * inverse;
-          out[j] += t * t;
-        }
+        add_squared_differences(column, tile.cols, x, inverse, out);
       }
     }
     return;
@@ -89,13 +87,21 @@ void SquaredDistances::fill(Index first_row, Index first_col, MutMatrix tile) co
                scaled_z_.view().row_range(first_col, tile.cols), 0.0, tile);
   for (Index i = 0; i < tile.rows; ++i) {
     const double norm = norm_x_[static_cast<std::size_t>(first_row + i)];
+    const double* norms = norm_z_.data() + first_col;
+    double* out = tile.data + i * tile.stride;
+    // Written so that NaN (from infinite norms) is taken directly too.
+    const auto trusted = [&](double s, double sum) {
+      return s >= cancelled * sum && sum <= std::numeric_limits<double>::max();
+    };
+    bool all = true;
     for (Index j = 0; j < tile.cols; ++j) {
-      const double norms = norm + norm_z_[static_cast<std::size_t>(first_col + j)];
-      const double s = norms + tile(i, j);
-      // Written so that NaN (from infinite norms) is taken directly too.
-      tile(i, j) = s >= cancelled * norms && std::isfinite(norms)
-                       ? s
-                       : direct(x_.row(first_row + i), z_.row(first_col + j), inverse_scale_);
+      const double sum = norm + norms[j];
+      out[j] += sum;
+      all &= trusted(out[j], sum);
+    }
+    if (all) continue;
+    for (Index j = 0; j < tile.cols; ++j) {
+      if (!trusted(out[j], norm + norms[j])) out[j] = direct(x_.row(first_row + i), z_.row(first_col + j), inverse_scale_);
     }
   }
 }
