@@ -32,6 +32,9 @@ void exponential(double* values, Index count, double scale);
 /// out[i] += ((x - column[i])·inverse)², and out[i] += |x - column[i]|·inverse: one input's share of the distances of a tile.
 void add_squared_differences(const double* column, Index count, double x, double inverse, double* out);
 void add_absolute_differences(const double* column, Index count, double x, double inverse, double* out);
+/// out[i] += norm + norms[i]; false when some result is below trust·(norm + norms[i]), where it would be rounding only, or
+/// when those are not finite.
+bool add_norms(const double* norms, Index count, double norm, double trust, double* out);
 /// out[i] += factor·values[i].
 void add_multiple(const double* values, Index count, double factor, double* out);
 

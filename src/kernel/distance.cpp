@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "backend/backend.hpp"
@@ -89,19 +88,11 @@ void SquaredDistances::fill(Index first_row, Index first_col, MutMatrix tile) co
     const double norm = norm_x_[static_cast<std::size_t>(first_row + i)];
     const double* norms = norm_z_.data() + first_col;
     double* out = tile.data + i * tile.stride;
-    // Written so that NaN (from infinite norms) is taken directly too.
-    const auto trusted = [&](double s, double sum) {
-      return s >= cancelled * sum && sum <= std::numeric_limits<double>::max();
-    };
-    bool all = true;
+    if (add_norms(norms, tile.cols, norm, cancelled, out)) continue;
     for (Index j = 0; j < tile.cols; ++j) {
       const double sum = norm + norms[j];
-      out[j] += sum;
-      all &= trusted(out[j], sum);
-    }
-    if (all) continue;
-    for (Index j = 0; j < tile.cols; ++j) {
-      if (!trusted(out[j], norm + norms[j])) out[j] = direct(x_.row(first_row + i), z_.row(first_col + j), inverse_scale_);
+      if (!(out[j] >= cancelled * sum && std::isfinite(sum)))
+        out[j] = direct(x_.row(first_row + i), z_.row(first_col + j), inverse_scale_);
     }
   }
 }

@@ -15,8 +15,8 @@
 namespace mercer {
 namespace {
 
-constexpr Index chunk_rows = 64;
-constexpr Index anchor_rows = 256;  // 128 kB of kernel values: stay in the second cache until they are used
+constexpr Index chunk_rows = 128;
+constexpr Index anchor_rows = 128;  // 128 kB of kernel values: stay in the second cache until they are used
 
 std::size_t at(Index i) {
   return static_cast<std::size_t>(i);

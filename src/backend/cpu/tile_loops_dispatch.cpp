@@ -8,16 +8,18 @@ struct Loops {
   decltype(&simd_portable::exponential) exponential;
   decltype(&simd_portable::add_squared_differences) squared;
   decltype(&simd_portable::add_absolute_differences) absolute;
+  decltype(&simd_portable::add_norms) norms;
   decltype(&simd_portable::add_multiple) multiple;
 };
 
 const Loops& loops() {
   static constexpr Loops portable = {simd_portable::exponential, simd_portable::add_squared_differences,
-                                     simd_portable::add_absolute_differences, simd_portable::add_multiple};
+                                     simd_portable::add_absolute_differences, simd_portable::add_norms,
+                                     simd_portable::add_multiple};
   static constexpr Loops avx2 = {simd_avx2::exponential, simd_avx2::add_squared_differences,
-                                 simd_avx2::add_absolute_differences, simd_avx2::add_multiple};
+                                 simd_avx2::add_absolute_differences, simd_avx2::add_norms, simd_avx2::add_multiple};
   static constexpr Loops avx512 = {simd_avx512::exponential, simd_avx512::add_squared_differences,
-                                   simd_avx512::add_absolute_differences, simd_avx512::add_multiple};
+                                   simd_avx512::add_absolute_differences, simd_avx512::add_norms, simd_avx512::add_multiple};
   switch (active_simd()) {
     case Simd::avx512:
       return avx512;
@@ -42,6 +44,10 @@ void add_squared_differences(const double* column, Index count, double x, double
 
 void add_absolute_differences(const double* column, Index count, double x, double inverse, double* out) {
   loops().absolute(column, count, x, inverse, out);
+}
+
+bool add_norms(const double* norms, Index count, double norm, double trust, double* out) {
+  return loops().norms(norms, count, norm, trust, out);
 }
 
 void add_multiple(const double* values, Index count, double factor, double* out) {

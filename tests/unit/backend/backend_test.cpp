@@ -166,8 +166,18 @@ TEST(TileLoops, AddWhatTheirNamesSay) {
       const auto k = static_cast<std::size_t>(i);
       EXPECT_DOUBLE_EQ(squared[k], 1 + t * t);
       EXPECT_DOUBLE_EQ(absolute[k], 1 + std::abs(t));
-      EXPECT_NEAR(multiple[k], 1 - 2.5 * column(0, i), 1e-15 * 10);
+      EXPECT_NEAR(multiple[k], 1 - 2.5 * column(0, i), 1e-14);
     }
+    const std::vector<double> norms(77, 2.0);
+    std::vector<double> products(77, -4.5);
+    EXPECT_TRUE(add_norms(norms.data(), 77, 3.0, 0.1, products.data()));
+    EXPECT_EQ(products, std::vector<double>(77, 0.5));
+    for (const double spoiled : {-4.6, double{NAN}, -double{INFINITY}}) {
+      products.assign(77, -4.5);
+      products[66] = spoiled;
+      EXPECT_FALSE(add_norms(norms.data(), 77, 3.0, 0.1, products.data()));
+    }
+    EXPECT_FALSE(add_norms(norms.data(), 77, INFINITY, 0.1, products.data()));
   }
   force_simd(Simd::automatic);
 }
