@@ -96,7 +96,7 @@ std::vector<double> leverage_scores(const Kernel& kernel, ConstMatrix x, const s
       for (Index i = 0; i < block.cols(); ++i) scores[at(first + i)] -= block(j, i) * block(j, i);
     }
   });
-  for (double& score : scores) score = std::max(score, 0.0) / (penalty * n);
+  for (double& score : scores) score = std::clamp(score / (penalty * n), 0.0, 1.0);
   return scores;
 }
 

@@ -11,8 +11,9 @@ namespace mercer {
 
 /// Approximate ridge leverage scores ℓ_i(λ) = (K(K + λnI)⁻¹)_ii of the rows x from a pilot of m rows J (uniform, distinct):
 ///     (1/λn)(k(x_i, x_i) - k_iJ (K_JJ + λmI)⁻¹ k_Ji),
-/// an overestimate that is exact when J is everything. λ is where the effective dimension of the pilot, tr K_JJ(K_JJ +
-/// λmI)⁻¹, equals `dimension` (or close to its rank, when that is less). n·m kernel values, n·m² flops.
+/// exact when J is everything, cut at 1, which no leverage exceeds: far from the pilot the formula gives many times that.
+/// λ is where the effective dimension of the pilot, tr K_JJ(K_JJ + λmI)⁻¹, equals `dimension` (or close to its rank, when
+/// that is less). n·m kernel values, n·m² flops.
 std::vector<double> leverage_scores(const Kernel& kernel, ConstMatrix x, const std::vector<Index>& pilot, double dimension);
 
 /// λ of leverage_scores for eigenvalues (of K_JJ/m), by bisection.

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/fail.hpp"
+#include "base/parallel.hpp"
 #include "map/sketch.hpp"
 
 namespace mercer {
@@ -113,9 +114,9 @@ Sketch dense_gaussian(const SketchRecipe& recipe, Index n) {
   DenseSketch d;
   d.transposed = Matrix<double>(n, recipe.size);
   const double scale = 1 / std::sqrt(static_cast<double>(recipe.size));
-  for (Index j = 0; j < n; ++j) {
+  parallel_for(n, [&](Index j) {
     for (Index r = 0; r < recipe.size; ++r) d.transposed(j, r) = scale * stream.normal(key(r), key(j));
-  }
+  });
   Sketch sketch = on_all_rows(n);
   sketch.form = std::move(d);
   return sketch;
