@@ -71,14 +71,8 @@ void SquaredDistances::fill(Index first_row, Index first_col, MutMatrix tile) co
       for (Index k = 0; k < inputs; ++k) columns[static_cast<std::size_t>(k * tile.cols + j)] = z_(first_col + j, k);
     }
     for (Index i = 0; i < tile.rows; ++i) {
-      double* out = tile.data + i * tile.stride;
-      std::fill_n(out, tile.cols, 0.0);
-      for (Index k = 0; k < inputs; ++k) {
-        const double x = x_(first_row + i, k);
-        const double inverse = inverse_scale_[static_cast<std::size_t>(k)];
-        const double* column = columns.data() + k * tile.cols;
-        add_squared_differences(column, tile.cols, x, inverse, out);
-      }
+      squared_distances(columns.data(), inputs, tile.cols, x_.row(first_row + i).data(), inverse_scale_.data(),
+                        tile.data + i * tile.stride);
     }
     return;
   }

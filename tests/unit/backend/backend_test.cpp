@@ -155,18 +155,27 @@ TEST(TileLoops, AddWhatTheirNamesSay) {
   for (const Simd level : {Simd::portable, Simd::avx2, Simd::avx512}) {
     if (!simd_supported(level)) continue;
     force_simd(level);
-    std::vector<double> squared(77, 1.0);
     std::vector<double> absolute(77, 1.0);
     std::vector<double> multiple(77, 1.0);
-    add_squared_differences(column.data(), 77, 0.3, 2.5, squared.data());
     add_absolute_differences(column.data(), 77, 0.3, 2.5, absolute.data());
     add_multiple(column.data(), 77, -2.5, multiple.data());
     for (Index i = 0; i < 77; ++i) {
       const double t = (0.3 - column(0, i)) * 2.5;
       const auto k = static_cast<std::size_t>(i);
-      EXPECT_DOUBLE_EQ(squared[k], 1 + t * t);
       EXPECT_DOUBLE_EQ(absolute[k], 1 + std::abs(t));
       EXPECT_NEAR(multiple[k], 1 - 2.5 * column(0, i), 1e-14);
+    }
+    const auto x = random_matrix<double>(1, 11, 9);
+    const auto inverse = random_matrix<double>(1, 11, 10);
+    const auto columns = random_matrix<double>(11, 77, 11);
+    for (const Index inputs : {0, 1, 2, 3, 4, 5, 8, 11}) {
+      std::vector<double> squared(77, NAN);
+      squared_distances(columns.data(), inputs, 77, x.data(), inverse.data(), squared.data());
+      for (Index i = 0; i < 77; ++i) {
+        double expected = 0;
+        for (Index k = 0; k < inputs; ++k) expected += std::pow((x(0, k) - columns(k, i)) * inverse(0, k), 2);
+        EXPECT_NEAR(squared[static_cast<std::size_t>(i)], expected, 1e-15 * (1 + 10 * expected));
+      }
     }
     const std::vector<double> norms(77, 2.0);
     std::vector<double> products(77, -4.5);
