@@ -19,7 +19,7 @@ struct MapWords {
   std::vector<std::string> options;
 };
 
-constexpr const char* fourier_form = "fourier:D[,mc|orthogonal|qmc]";
+constexpr const char* fourier_form = "fourier:D[,mc|orthogonal|qmc], e.g. fourier:1000";
 constexpr double most_frequencies = 1 << 22;
 constexpr double most_sketch = 1 << 16;
 
@@ -186,9 +186,9 @@ void parse_map(const std::string& text, Recipe& recipe) {
     }
     names.emplace_back(known.name);
   }
-  fail_argument("unknown map " + mercer::quoted(text) + did_you_mean(words.name, names) + "; a map is exact, " +
-                fourier_form +
-                ", or a sketch: p-sr:SIZE, nystrom:SIZE, accumulation:SIZE, gaussian-sketch:SIZE, countsketch:SIZE, "
+  fail_argument("unknown map " + mercer::quoted(text) + did_you_mean(words.name, names) +
+                "; a map is exact, fourier:D[,mc|orthogonal|qmc], or a sketch: p-sr:SIZE, nystrom:SIZE, accumulation:SIZE, "
+                "gaussian-sketch:SIZE, countsketch:SIZE, "
                 "srht:SIZE; e.g. fourier:1000 or p-sr:200");
 }
 
