@@ -82,6 +82,7 @@ void tell(const Console& console, const FitSummary& s, const Dataset& data, cons
   console.say("kernel " + s.kernel);
   console.say("map " + s.map + (s.sampling.empty() ? "" : " (" + s.sampling + ")") + ": " +
               human_count(static_cast<double>(s.features)) + (s.sampling.empty() ? " anchors, " : " features, ") +
+              (s.anchors > 0 ? human_count(static_cast<double>(s.anchors)) + " anchors, " : "") +
               human_count(static_cast<double>(s.parameters)) + " unknowns, " + solver_words(s));
   console.say(penalty_words(s) + ", " + (s.iterations > 0 ? "about " : "") + brief(s.degrees_of_freedom) +
               " effective degrees of freedom");

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "backend/backend.hpp"
 #include "base/fail.hpp"
@@ -12,7 +12,8 @@
 #include "io/write.hpp"
 #include "kernel/evaluate.hpp"
 #include "kernel/resolve.hpp"
-#include "map/fourier.hpp"
+#include "map/feature_map.hpp"
+#include "model/build_map.hpp"
 #include "model/recipe.hpp"
 
 namespace mercer::cli {
@@ -44,8 +45,8 @@ Index outputs_of(const OperatorKernel& kernel, Index inputs) {
   return 1;
 }
 
-/// Φ(x)ᵀΦ(z) for a block of rows: φ scaled by each frequency's A = BBᵀ.
-void approximate_block(const FourierMap& map, const Matrix<double>& phi_x, const Matrix<double>& dense_z, MutMatrix out) {
+/// Φ(x)ᵀΦ(z) for a block of rows: φ scaled by each column's A = BBᵀ.
+void approximate_block(const FeatureMap& map, const Matrix<double>& phi_x, const Matrix<double>& dense_z, MutMatrix out) {
   const Index p = map.outputs();
   Matrix<double> dense_x(phi_x.rows() * p, map.coupling().parameters());
   map.coupling().dense_rows(phi_x, dense_x);
@@ -64,9 +65,9 @@ int run_gram(const Arguments& a) {
     fail_argument(a.files.front() + " has " + std::to_string(x.cols()) + " inputs and " + a.files[1] + " has " +
                   std::to_string(z.cols()));
   Recipe recipe;
-  recipe.exact = true;
+  recipe.map = MapKind::exact;
   if (a.has("map")) parse_map(a.text("map"), recipe);
-  recipe.fourier.seed = static_cast<std::uint64_t>(a.integer("seed", 0));
+  recipe.set_seed(static_cast<std::uint64_t>(a.integer("seed", 0)));
 
   const OperatorKernel kernel = parse_kernel(a.text("kernel"));
   DataFacts facts;
@@ -80,10 +81,18 @@ int run_gram(const Arguments& a) {
   const Index p = facts.outputs;
   const Index block = std::max<Index>(1, (Index{1} << 23) / checked_product(z.rows(), p, p));
   NpyWriter out(a.text("output"), checked_product(x.rows(), p), checked_product(z.rows(), p));
-  std::optional<FourierMap> map;
+  std::shared_ptr<const FeatureMap> map;
   Matrix<double> dense_z;
-  if (!recipe.exact) {
-    map.emplace(resolved, x.cols(), p, recipe.fourier);
+  if (!recipe.exact()) {
+    recipe.kernel = resolved;
+    recipe.scaling = Scaling::identity(x.cols(), p);
+    FitOptions options;
+    options.memory_bytes = a.bytes("memory");
+    options.progress = &progress;
+    ArrayRows rows(x);  // a sketch draws its anchors from the first file
+    std::vector<std::string> notes;
+    map = build_map(recipe, rows, options, notes);
+    for (const std::string& note : notes) console.say("note: " + note);
     Matrix<double> phi(z.rows(), map->columns());
     map->features(z, phi);
     dense_z = Matrix<double>(z.rows() * p, map->coupling().parameters());
@@ -105,7 +114,7 @@ int run_gram(const Arguments& a) {
   }
   out.commit();
   console.say("wrote " + a.text("output") + ": " + std::to_string(x.rows() * p) + " x " + std::to_string(z.rows() * p) +
-              " values of " + to_string(resolved) + (recipe.exact ? ", exact" : ", by " + recipe.map_text()));
+              " values of " + to_string(resolved) + (recipe.exact() ? ", exact" : ", by " + recipe.map_text()));
   console.emit({{"rows", x.rows() * p},
                 {"cols", z.rows() * p},
                 {"kernel", to_string(resolved)},

@@ -75,9 +75,11 @@ int run_info(const Arguments& a) {
                                 : "to one of " + std::to_string(r.classes.size()) + " classes: " + join(r.classes, ", "));
   console.say("kernel     " + f.kernel);
   console.say("map        " + f.map +
-              (f.sampling.empty() ? ", " + human_count(static_cast<double>(f.features)) + " anchor rows"
-                                  : " (" + f.sampling + "), " + human_count(static_cast<double>(f.features)) +
-                                        " features, seed " + std::to_string(r.fourier.seed)));
+              (f.sampling.empty()
+                   ? ", " + human_count(static_cast<double>(f.features)) + " anchor rows"
+                   : " (" + f.sampling + "), " + human_count(static_cast<double>(f.features)) + " features" +
+                         (f.anchors > 0 ? " from " + human_count(static_cast<double>(f.anchors)) + " anchor rows" : "") +
+                         ", seed " + std::to_string(r.seed())));
   const auto took = f.seconds.find("total");  // a file may lack it
   console.say("fitted     on " + counted(f.rows, "row") + " by " + f.solver + " in " + f.precision +
               (took == f.seconds.end() ? "" : ", took " + human_seconds(took->second)) + ", status " + f.status);
@@ -96,7 +98,7 @@ int run_info(const Arguments& a) {
   }
   for (const auto& note : f.notes) console.say("note: " + note);
   nlohmann::json json = to_json(f);
-  json["seed"] = r.fourier.seed;
+  json["seed"] = r.seed();
   json["input_names"] = names;
   json["targets"] = r.schema.targets;
   json["classes"] = r.classes;

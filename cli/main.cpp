@@ -109,9 +109,11 @@ int run_verb(const Verb& verb, int argc, char** argv) {
   return verb.run(arguments);
 }
 
-/// The exit code, once everything said has left.
+/// The exit code, once everything said has left; what overflowed the buffer earlier may have failed already.
 int flushed(int code) {
-  return std::fflush(stdout) == 0 ? code : complain("cannot write to standard output (is the disk full?)");
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0
+             ? code
+             : complain("cannot write to standard output (is the disk full?)");
 }
 
 /// mercer [--help | help [VERB | --markdown]]

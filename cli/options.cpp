@@ -12,7 +12,9 @@ const std::vector<OptionSpec>& option_table() {
        "products; "
        "decomposable(k, A), curl_free(k), divergence_free(k), helmholtz(k, share). See docs/kernels.md"},
       {"--map", "MAP", "fourier:1000",
-       "fourier:D[,mc|orthogonal|qmc] (D random frequencies) or exact; gram: exact unless given"},
+       "fourier:D[,mc|orthogonal|qmc] (D random frequencies), exact, or a sketch of the Gram matrix: p-sr:S[,p=20/n], "
+       "p-sg:S, nystrom:S[,leverage|,rpcholesky], accumulation:S[,m=20], gaussian-sketch:S, countsketch:S, srht:S. See "
+       "docs/maps.md. gram: exact unless given"},
       {"--penalty", "auto|VALUE", "auto", "the ridge weight; auto: least leave-one-out error"},
       {"--solver", "NAME", "auto",
        "auto, eigen, cholesky, refined (low-precision Gram, full answer), cg (matrix-free), sgd (averaged, for streams)"},

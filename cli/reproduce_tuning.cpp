@@ -41,7 +41,7 @@ void add_errors(const Split& split, const std::string& kernel, const std::vector
   FitOptions options = plain_options(kernel, map, {}, seed);
   const Recipe recipe = prepare(source, options);
   std::optional<RidgeStatistics> statistics;
-  if (!recipe.exact) statistics = accumulate_recipe(source, recipe, nullptr);
+  if (recipe.map == MapKind::fourier) statistics = accumulate_recipe(source, recipe, nullptr);
   for (std::size_t k = 0; k < penalties.size(); ++k) {
     options.penalty = penalties[k];
     const Model model = statistics ? solve_statistics(recipe, *statistics, options) : fit_recipe(source, recipe, options);

@@ -16,7 +16,7 @@ namespace mercer {
 /// How to fit. Every field has a default that a newcomer can leave alone.
 struct FitOptions {
   std::string kernel = "gaussian(median)";  ///< text form; length scales in units of the scaled inputs
-  std::string map = "fourier:1000";         ///< "fourier:D[,mc|orthogonal|qmc]" or "exact"
+  std::string map = "fourier:1000";         ///< "fourier:D[,mc|orthogonal|qmc]", "exact", or a sketch: see docs/maps.md
   std::optional<double> penalty;      ///< λ of (1/n)Σ½‖f-y‖² + (λ/2)‖θ‖²; none: least leave-one-out error
   std::string solver = "auto";        ///< auto, eigen, cholesky, refined, cg, sgd
   std::string precision = "float64";  ///< float32 or float64: features and their products
@@ -42,7 +42,8 @@ struct FitSummary {
   Index parameters = 0;  ///< length of θ
   std::string kernel;    ///< as resolved
   std::string map;
-  std::string sampling;  ///< monte_carlo, orthogonal, quasi, or "" for exact
+  std::string sampling;  ///< monte_carlo, orthogonal, quasi; the law of a sketch (p-sr, uniform, …); "" for exact
+  Index anchors = 0;     ///< training rows that a sketch keeps
   std::string solver;
   std::string precision;
   std::string gram;  ///< how the Gram matrix was computed when not in `precision`: "bf16 (amx)"

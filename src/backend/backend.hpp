@@ -26,6 +26,20 @@ void accumulate_gram(MatrixView<const Real> f, MutMatrix g);
 template <class Real>
 void cos_sin(const Real* phase, Index count, Real scale, Real* cosine, Real* sine);
 
+/// values[i] := exp(scale·values[i]); relative error below 2 ulp; 0 where scale·values[i] < -708 (the result would be below
+/// 1e-307), infinity above 709; NaN stays NaN.
+void exponential(double* values, Index count, double scale);
+/// out[i] = Σ_k ((x[k] - columns[k·count + i])·inverse[k])² over the inputs k: one row of a tile.
+void squared_distances(const double* columns, Index inputs, Index count, const double* x, const double* inverse,
+                       double* out);
+/// out[i] += |x - column[i]|·inverse: one input's share of the l1 distances of a tile.
+void add_absolute_differences(const double* column, Index count, double x, double inverse, double* out);
+/// out[i] += norm + norms[i]; false when some result is below trust·(norm + norms[i]), where it would be rounding only, or
+/// when those are not finite.
+bool add_norms(const double* norms, Index count, double norm, double trust, double* out);
+/// out[i] += factor·values[i].
+void add_multiple(const double* values, Index count, double factor, double* out);
+
 /// Copies the lower triangle onto the upper.
 void mirror_lower(MutMatrix a);
 
@@ -47,7 +61,8 @@ struct Eigen {
 };
 Eigen eigh(ConstMatrix a);
 
-/// Which instruction set cos_sin uses. `automatic` is the best the CPU has; environment variable MERCER_SIMD overrides it.
+/// Which instruction set cos_sin and the loops above use. `automatic` is the best the CPU has; environment variable
+/// MERCER_SIMD overrides it.
 enum class Simd { automatic, portable, avx2, avx512 };
 /// Forces a path for tests; throws Error when this CPU lacks it.
 void force_simd(Simd level);

@@ -1,12 +1,14 @@
 target_link_libraries(mercer_backend PUBLIC ${CMAKE_DL_LIBS})
-# Instruction sets only on isolated files, chosen at run time (cos_sin_dispatch.cpp).
+# Instruction sets only on isolated files, chosen at run time (cos_sin_dispatch.cpp, tile_loops_dispatch.cpp).
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(simd_options -O3 -fno-math-errno -fno-trapping-math)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/cos_sin_portable.cpp PROPERTIES COMPILE_OPTIONS "${simd_options}")
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/cos_sin_avx2.cpp
-    PROPERTIES COMPILE_OPTIONS "${simd_options};-mavx2;-mfma")
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/cos_sin_avx512.cpp
-    PROPERTIES COMPILE_OPTIONS "${simd_options};-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mfma;-mprefer-vector-width=512")
+  foreach(loops cos_sin tile_loops)
+    set(simd_file ${PROJECT_SOURCE_DIR}/src/backend/cpu/${loops})
+    set_source_files_properties(${simd_file}_portable.cpp PROPERTIES COMPILE_OPTIONS "${simd_options}")
+    set_source_files_properties(${simd_file}_avx2.cpp PROPERTIES COMPILE_OPTIONS "${simd_options};-mavx2;-mfma")
+    set_source_files_properties(${simd_file}_avx512.cpp
+      PROPERTIES COMPILE_OPTIONS "${simd_options};-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mfma;-mprefer-vector-width=512")
+  endforeach()
   # GCC 12 takes _mm512_undefined() of its own headers for an oversight.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/bfloat_avx512.cpp
     PROPERTIES COMPILE_OPTIONS "-O3;-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mavx512bf16;-Wno-maybe-uninitialized")

@@ -71,17 +71,8 @@ void SquaredDistances::fill(Index first_row, Index first_col, MutMatrix tile) co
       for (Index k = 0; k < inputs; ++k) columns[static_cast<std::size_t>(k * tile.cols + j)] = z_(first_col + j, k);
     }
     for (Index i = 0; i < tile.rows; ++i) {
-      double* out = tile.data + i * tile.stride;
-      std::fill_n(out, tile.cols, 0.0);
-      for (Index k = 0; k < inputs; ++k) {
-        const double x = x_(first_row + i, k);
-        const double inverse = inverse_scale_[static_cast<std::size_t>(k)];
-        const double* column = columns.data() + k * tile.cols;
-        for (Index j = 0; j < tile.cols; ++j) {
-          const double t = (x - column[j]) * inverse;
-          out[j] += t * t;
-        }
-      }
+      squared_distances(columns.data(), inputs, tile.cols, x_.row(first_row + i).data(), inverse_scale_.data(),
+                        tile.data + i * tile.stride);
     }
     return;
   }
@@ -89,13 +80,13 @@ void SquaredDistances::fill(Index first_row, Index first_col, MutMatrix tile) co
                scaled_z_.view().row_range(first_col, tile.cols), 0.0, tile);
   for (Index i = 0; i < tile.rows; ++i) {
     const double norm = norm_x_[static_cast<std::size_t>(first_row + i)];
+    const double* norms = norm_z_.data() + first_col;
+    double* out = tile.data + i * tile.stride;
+    if (add_norms(norms, tile.cols, norm, cancelled, out)) continue;
     for (Index j = 0; j < tile.cols; ++j) {
-      const double norms = norm + norm_z_[static_cast<std::size_t>(first_col + j)];
-      const double s = norms + tile(i, j);
-      // Written so that NaN (from infinite norms) is taken directly too.
-      tile(i, j) = s >= cancelled * norms && std::isfinite(norms)
-                       ? s
-                       : direct(x_.row(first_row + i), z_.row(first_col + j), inverse_scale_);
+      const double sum = norm + norms[j];
+      if (!(out[j] >= cancelled * sum && std::isfinite(sum)))
+        out[j] = direct(x_.row(first_row + i), z_.row(first_col + j), inverse_scale_);
     }
   }
 }

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <boost/math/special_functions/log1p.hpp>
 #include <cmath>
 
+#include "backend/backend.hpp"
 #include "base/fail.hpp"
 #include "kernel/leaf.hpp"
 #include "kernel/matern.hpp"
@@ -25,23 +27,43 @@ Profile profile(const RationalQuadratic& kernel, double s) {
   return {g, first, -first * (1 + 1 / kernel.alpha) / (2 * (1 + u))};
 }
 
+namespace {
+
+/// s := exp(-s).
+void decay(std::span<double> s) {
+  exponential(s.data(), static_cast<Index>(s.size()), -1);
+}
+
+/// s := (1 + z + c z²) e^-z, z = √(a s), in pieces that stay in the first cache. z is kept below 1e150 so that z² is finite.
+void damped_polynomial(std::span<double> s, double a, double c) {
+  constexpr std::size_t piece = 256;
+  std::array<double, piece> factor;
+  for (std::size_t first = 0; first < s.size(); first += piece) {
+    const std::span<double> part = s.subspan(first, std::min(piece, s.size() - first));
+    for (std::size_t j = 0; j < part.size(); ++j) {
+      const double z = std::min(std::sqrt(a * part[j]), 1e150);
+      factor[j] = 1 + z + c * (z * z);
+      part[j] = z;
+    }
+    decay(part);
+    for (std::size_t j = 0; j < part.size(); ++j) part[j] *= factor[j];
+  }
+}
+
+}  // namespace
+
 void apply_profile(const Gaussian&, std::span<double> s) {
-  for (double& v : s) v = std::exp(-v / 2);
+  exponential(s.data(), static_cast<Index>(s.size()), -0.5);
 }
 
 void apply_profile(const Matern& kernel, std::span<double> s) {
   if (kernel.nu == 0.5) {
-    for (double& v : s) v = std::exp(-std::sqrt(v));
+    for (double& v : s) v = std::sqrt(v);
+    decay(s);
   } else if (kernel.nu == 1.5) {
-    for (double& v : s) {
-      const double z = std::min(std::sqrt(3 * v), 1e300);
-      v = (1 + z) * std::exp(-z);
-    }
+    damped_polynomial(s, 3, 0);
   } else if (kernel.nu == 2.5) {
-    for (double& v : s) {
-      const double z = std::min(std::sqrt(5 * v), 1e150);
-      v = (1 + z + z * z / 3) * std::exp(-z);
-    }
+    damped_polynomial(s, 5, 1.0 / 3.0);
   } else {
     for (double& v : s) v = matern_value(kernel.nu, v);
   }

@@ -37,9 +37,9 @@ void fill_leaf(const Laplacian& kernel, const Block& block, MutMatrix tile) {
       const double x = block.x(i, k);
       const double inverse = 1 / kernel.length_scale[k];
       const double* column = block.columns.data() + k * tile.cols;
-      for (Index j = 0; j < tile.cols; ++j) out[j] += std::abs(x - column[j]) * inverse;
+      add_absolute_differences(column, tile.cols, x, inverse, out);
     }
-    for (Index j = 0; j < tile.cols; ++j) out[j] = std::exp(-out[j]);
+    exponential(out, tile.cols, -1);
   }
 }
 
@@ -86,7 +86,8 @@ void fill_leaf(const SpectralMixture& kernel, const Block& block, MutMatrix tile
       }
       for (double& turns : phase) turns = two_pi * (turns - std::nearbyint(turns));
       cos_sin<double>(phase.data(), tile.cols, kernel.weights[q], cosine.data(), sine.data());
-      for (std::size_t j = 0; j < width; ++j) out[j] += cosine[j] * std::exp(-exponent[j] / 2);
+      exponential(exponent.data(), tile.cols, -0.5);
+      for (std::size_t j = 0; j < width; ++j) out[j] += cosine[j] * exponent[j];
     }
   }
 }

@@ -11,6 +11,8 @@
 #include "base/progress.hpp"
 #include "base/resources.hpp"
 #include "base/text.hpp"
+#include "map/anchor_map.hpp"
+#include "model/build_map.hpp"
 #include "model/simplex.hpp"
 #include "model/state.hpp"
 #include "solve/conjugate_gradient.hpp"
@@ -95,14 +97,17 @@ double pilot_penalty(RowSource& rows, const Recipe& recipe, const FitOptions& op
   Recipe pilot = recipe;
   const Index field_factor = is_vector_field(recipe.kernel) ? recipe.inputs() : 1;
   pilot.fourier.frequencies = std::min<Index>(recipe.fourier.frequencies, std::max<Index>(100, 600 / field_factor));
-  const FourierMap map(pilot.kernel, pilot.inputs(), pilot.outputs(), pilot.fourier);
-  const RidgeStatistics statistics = accumulate(map, rows, Precision::double_, options.progress);
-  const NormalSystem system = normal_system(statistics, map.coupling(), recipe.intercept);
-  const LeaveOneOutRows kept = leave_one_out_rows(map, rows, system, options.seed, options.progress);
+  pilot.sketch.size = std::min<Index>(recipe.sketch.size, 600);
+  std::vector<std::string> ignored;
+  const std::shared_ptr<const FeatureMap> map = build_map(pilot, rows, options, ignored);
+  const RidgeStatistics statistics = accumulate(*map, rows, Precision::double_, options.progress);
+  const NormalSystem system = normal_system(statistics, map->coupling(), recipe.intercept);
+  const LeaveOneOutRows kept = leave_one_out_rows(*map, rows, system, options.seed, options.progress);
   const PenaltyPath path = leave_one_out(EigenSystem(system), kept, penalty_grid(system, 2));
   record_path(path, summary);
-  summary.notes.push_back("the penalty was chosen with a pilot of " + std::to_string(pilot.fourier.frequencies) +
-                          " frequencies");
+  summary.notes.push_back("the penalty was chosen with a pilot of " +
+                          (recipe.map == MapKind::sketch ? std::to_string(map->columns()) + " features"
+                                                         : std::to_string(pilot.fourier.frequencies) + " frequencies"));
   return path.scores[path.best].penalty;
 }
 
@@ -273,7 +278,7 @@ void check_options(const FitOptions& options, bool exact) {
                   "; it is one of auto, eigen, cholesky, refined, cg, sgd");
   }
   if (exact && options.solver != "auto")
-    fail_argument("--solver " + options.solver + " goes with a Fourier map; --map exact has its own");
+    fail_argument("--solver " + options.solver + " goes with a feature map; --map exact has its own");
   if (options.penalty && (!(*options.penalty >= 0) || !std::isfinite(*options.penalty))) {
     fail_argument("the penalty must be a finite number not below 0, got " + shortest(*options.penalty));
   }
@@ -294,6 +299,8 @@ Model finish_model(std::shared_ptr<Model::State> state, const Stopwatch& total) 
     state->summary.features = state->map->columns();
     state->summary.parameters = state->map->coupling().parameters();
     state->summary.sampling = state->map->sampling_name();
+    if (const auto* sketched = dynamic_cast<const AnchorMap*>(state->map.get()))
+      state->summary.anchors = sketched->parts().anchors.rows();
   }
   state->summary.seconds["total"] = total.seconds();
   state->summary.peak_memory_bytes = peak_memory_bytes();
@@ -340,15 +347,17 @@ SolverChoice choose_solver(const FeatureMap& map, const FitOptions& options) {
 
 Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options) {
   const Stopwatch total;
-  check_options(options, recipe.exact);
+  check_options(options, recipe.exact());
   auto state = start_state(recipe);
   state->summary.penalty = options.penalty.value_or(0);
   ScaledRows rows(raw_rows, state->recipe.scaling, state->codes);
-  if (recipe.exact) {
+  if (recipe.exact()) {
     fit_exact(rows, recipe, options, *state);
     return finish_model(std::move(state), total);
   }
-  state->map = std::make_shared<FourierMap>(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
+  const Stopwatch mapping;
+  state->map = build_map(recipe, rows, options, state->summary.notes);
+  state->summary.seconds["map"] = mapping.seconds();
   const SolverChoice choice = choose_solver(*state->map, options);
   state->summary.rows = raw_rows.row_count();
   if (choice.solver == "cg" || choice.solver == "sgd") {
@@ -362,7 +371,11 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
 }
 
 RidgeStatistics accumulate_recipe(RowSource& raw_rows, const Recipe& recipe, Progress* progress) {
-  if (recipe.exact) fail_argument("an exact model has no statistics to accumulate; use --map fourier:D");
+  if (recipe.exact()) fail_argument("an exact model has no statistics to accumulate; use --map fourier:D");
+  if (recipe.map == MapKind::sketch) {
+    fail_argument("a sketch is drawn from all rows, so shards cannot be accumulated apart with --map " + recipe.map_text() +
+                  "; use --map fourier:D");
+  }
   const Matrix<double> codes = codes_of(recipe);
   ScaledRows rows(raw_rows, recipe.scaling, codes);
   const FourierMap map(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
@@ -373,6 +386,7 @@ Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, 
   const Stopwatch total;
   check_options(options, false);
   auto state = start_state(recipe);
+  if (recipe.map != MapKind::fourier) fail_argument("statistics belong to a Fourier map, and this recipe has another");
   state->map = std::make_shared<FourierMap>(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
   if (state->map->columns() != statistics.columns || recipe.outputs() != statistics.outputs) {
     fail_argument("the statistics do not belong to this recipe: their shape is different");

@@ -1,5 +1,6 @@
 // Model and statistics files: safetensors with the recipe as JSON in the metadata. Frequencies are not stored: they are
-// drawn again from the recipe and compared with their fingerprint.
+// drawn again from the recipe and compared with their fingerprint. Sketches are stored (sketch_file.cpp): they came from
+// rows that are gone.
 #include <mercer/model.hpp>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@
 #include "model/model_file.hpp"
 #include "model/recipe_json.hpp"
 #include "model/simplex.hpp"
+#include "model/sketch_file.hpp"
 #include "model/state.hpp"
 #include "model/statistics_file.hpp"
 
@@ -128,10 +130,18 @@ bool draws_frequencies(const Recipe& recipe) {
   });
 }
 
-void check_fingerprint(const FourierMap& map, const json& j, const std::string& path) {
+void check_fingerprint(const FeatureMap& map, const json& j, const std::string& path) {
   if (hexadecimal(map.fingerprint()) != j.at("fingerprint").get<std::string>()) {
     fail_file(path + ": the frequencies drawn here differ from those it was fitted with; fit it again with this version");
   }
+}
+
+/// The Fourier map of a recipe, once it is sure that it is no larger than the weights that go with it.
+std::shared_ptr<const FeatureMap> drawn_again(const Recipe& recipe, Index weights, const std::string& path) {
+  check_map_size(recipe, path);
+  if (draws_frequencies(recipe) && recipe.fourier.frequencies > weights)
+    fail_file(path + ": it has fewer weights than features");
+  return std::make_shared<FourierMap>(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
 }
 
 void write_exact(const Model::State& s, json& j, TensorFile& file) {
@@ -184,6 +194,7 @@ void Model::save(const std::string& path) const {
     write_exact(s, j, file);
   } else {
     j["fingerprint"] = hexadecimal(s.map->fingerprint());
+    if (const auto* sketched = dynamic_cast<const AnchorMap*>(s.map.get())) write_sketch(*sketched, file);
     file.add("weights", s.weights.view());
     file.add("intercept", s.intercept);
     write_posterior(s.posterior, j, file);
@@ -211,17 +222,14 @@ Model read_model(const TensorFile& file, const std::string& path) {
     state->noise = file.vector("noise", p);
     if (std::ranges::any_of(state->noise, [](double v) { return v < 0; }))
       fail_file(path + ": a variance in it is negative");
-    if (state->recipe.exact) {
+    if (state->recipe.exact()) {
       read_exact(j, file, path, *state);
     } else {
-      check_map_size(state->recipe, path);
       state->weights = file.matrix("weights", -1, p);
-      if (draws_frequencies(state->recipe) && state->recipe.fourier.frequencies > state->weights.rows())
-        fail_file(path + ": it has fewer weights than features");
-      const auto map = std::make_shared<FourierMap>(state->recipe.kernel, state->recipe.inputs(), p, state->recipe.fourier);
-      if (map->columns() != state->weights.rows()) fail_file(path + ": its weights do not fit its map");
-      check_fingerprint(*map, j, path);
-      state->map = map;
+      state->map = state->recipe.map == MapKind::sketch ? read_sketch(state->recipe, file, path)
+                                                        : drawn_again(state->recipe, state->weights.rows(), path);
+      if (state->map->columns() != state->weights.rows()) fail_file(path + ": its weights do not fit its map");
+      check_fingerprint(*state->map, j, path);
       state->intercept = file.vector("intercept", p);
       state->posterior = read_posterior(j, file, state->map->coupling(), path);
     }
@@ -254,6 +262,7 @@ StatisticsFile load_statistics(const std::string& path) {
   StatisticsFile result;
   result.recipe = read_recipe(j, file, path);
   try {
+    if (result.recipe.map != MapKind::fourier) fail_file(path + ": statistics belong to a Fourier map, and it has another");
     check_map_size(result.recipe, path);
     RidgeStatistics& s = result.statistics;
     s.rows = j.at("rows").get<Index>();

@@ -130,6 +130,10 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
     fail_argument("--confidence must lie between 0 and 1, got " + shortest(confidence));
   constexpr Index most_values = 600;  // np of the measured Gram matrix
   const Recipe recipe = prepare(raw, options);
+  if (recipe.map == MapKind::sketch) {
+    fail_argument("plan measures Fourier maps, and " + recipe.map_text() +
+                  " is a sketch; leave --map out, and see docs/maps.md for the cost of sketches");
+  }
   const Matrix<double> codes =
       recipe.classes.empty() ? Matrix<double>() : simplex_codes(static_cast<Index>(recipe.classes.size()));
   ScaledRows scaled(raw, recipe.scaling, codes);

@@ -46,53 +46,6 @@ Matrix<double> covariance(RowSource& scaled) {
 
 }  // namespace
 
-std::string Recipe::map_text() const {
-  if (exact) return "exact";
-  std::string text = "fourier:" + std::to_string(fourier.frequencies);
-  switch (fourier.sampling) {
-    case Sampling::monte_carlo:
-      return text + ",mc";
-    case Sampling::orthogonal:
-      return text + ",orthogonal";
-    case Sampling::quasi:
-      return text + ",qmc";
-    case Sampling::automatic:
-      break;
-  }
-  return text;
-}
-
-void parse_map(const std::string& text, Recipe& recipe) {
-  constexpr double most_frequencies = 1 << 22;
-  const std::string wanted = "; a map is fourier:D[,mc|orthogonal|qmc] or exact, e.g. fourier:1000";
-  recipe.exact = text == "exact";
-  if (recipe.exact) return;
-  const std::size_t colon = text.find(':');
-  const std::string name = text.substr(0, colon);
-  if (name != "fourier")
-    fail_argument("unknown map " + mercer::quoted(text) + did_you_mean(name, {"fourier", "exact"}) + wanted);
-  if (colon == std::string::npos) return;
-  const auto parts = split(text.substr(colon + 1), ',');
-  double count = 0;
-  if (!parse_number(parts[0], count) || count < 1 || count > most_frequencies || count != std::floor(count)) {
-    fail_argument("map " + mercer::quoted(text) + ": the number of frequencies must be a whole number from 1 to 4194304" +
-                  wanted);
-  }
-  recipe.fourier.frequencies = static_cast<Index>(count);
-  if (parts.size() > 2) fail_argument("map " + mercer::quoted(text) + " has too many parts" + wanted);
-  if (parts.size() < 2) return;
-  if (parts[1] == "mc") {
-    recipe.fourier.sampling = Sampling::monte_carlo;
-  } else if (parts[1] == "orthogonal") {
-    recipe.fourier.sampling = Sampling::orthogonal;
-  } else if (parts[1] == "qmc") {
-    recipe.fourier.sampling = Sampling::quasi;
-  } else {
-    fail_argument("map " + mercer::quoted(text) + ": unknown sampling " + mercer::quoted(parts[1]) +
-                  did_you_mean(parts[1], {"mc", "orthogonal", "qmc"}) + wanted);
-  }
-}
-
 Precision parse_precision(const std::string& text) {
   if (text == "float32") return Precision::single_;
   if (text == "float64") return Precision::double_;
@@ -123,7 +76,7 @@ void complete_schema(Recipe& recipe) {
 Recipe prepare(RowSource& rows, const FitOptions& options) {
   Recipe recipe;
   parse_map(options.map, recipe);
-  recipe.fourier.seed = options.seed;
+  recipe.set_seed(options.seed);
   recipe.precision = parse_precision(options.precision);
   recipe.classes = options.classes;
   recipe.intercept = options.intercept;

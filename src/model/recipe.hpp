@@ -7,17 +7,22 @@
 
 #include "io/dataset.hpp"
 #include "map/fourier.hpp"
+#include "map/sketch.hpp"
 #include "model/scaling.hpp"
 #include "solve/posterior.hpp"
 #include "solve/statistics.hpp"
 
 namespace mercer {
 
+/// Where the features come from: nowhere (the kernel itself), random frequencies, or a sketch of the training rows.
+enum class MapKind { exact, fourier, sketch };
+
 /// Everything that is settled before a single feature is computed. Shards that share a recipe can be accumulated apart.
 struct Recipe {
   OperatorKernel kernel;  ///< resolved
-  bool exact = false;
-  FourierRecipe fourier;
+  MapKind map = MapKind::fourier;
+  FourierRecipe fourier;  ///< of MapKind::fourier
+  SketchRecipe sketch;    ///< of MapKind::sketch
   Scaling scaling;
   std::vector<std::string> classes;
   bool intercept = true;
@@ -30,10 +35,16 @@ struct Recipe {
   Index outputs() const {
     return classes.empty() ? static_cast<Index>(scaling.target_shift.size()) : static_cast<Index>(classes.size()) - 1;
   }
+  bool exact() const { return map == MapKind::exact; }
+  std::uint64_t seed() const { return fourier.seed; }
+  /// One seed for everything random.
+  void set_seed(std::uint64_t seed) { fourier.seed = sketch.seed = seed; }
+  /// What parse_map reads back.
   std::string map_text() const;
 };
 
-/// "fourier:D[,mc|orthogonal|qmc]" or "exact" into recipe.exact and recipe.fourier; throws Error with what is allowed.
+/// "exact", "fourier:D[,mc|orthogonal|qmc]" or a sketch ("p-sr:200,p=20/n", "nystrom:200,leverage", …) into recipe.map and
+/// its settings; throws Error with what is allowed.
 void parse_map(const std::string& text, Recipe& recipe);
 Precision parse_precision(const std::string& text);
 Uncertainty parse_uncertainty(const std::string& text);

@@ -13,7 +13,7 @@ using nlohmann::json;
 void write_recipe(const Recipe& recipe, json& j, TensorFile& file) {
   j["kernel"] = to_string(recipe.kernel);
   j["map"] = recipe.map_text();
-  j["seed"] = std::to_string(recipe.fourier.seed);  // 64 bits do not fit a JSON number everywhere
+  j["seed"] = std::to_string(recipe.seed());  // 64 bits do not fit a JSON number everywhere
   j["intercept"] = recipe.intercept;
   j["precision"] = recipe.precision == Precision::single_ ? "float32" : "float64";
   j["classes"] = recipe.classes;
@@ -36,7 +36,7 @@ Recipe read_recipe(const json& j, const TensorFile& file, const std::string& pat
     Recipe recipe;
     recipe.kernel = parse_kernel(j.at("kernel").get<std::string>());
     parse_map(j.at("map").get<std::string>(), recipe);
-    recipe.fourier.seed = std::stoull(j.at("seed").get<std::string>());
+    recipe.set_seed(std::stoull(j.at("seed").get<std::string>()));
     recipe.intercept = j.at("intercept").get<bool>();
     recipe.precision = parse_precision(j.at("precision").get<std::string>());
     recipe.classes = j.at("classes").get<std::vector<std::string>>();
@@ -92,6 +92,7 @@ json to_json(const FitSummary& s) {
             {"kernel", s.kernel},
             {"map", s.map},
             {"sampling", s.sampling},
+            {"anchors", s.anchors},
             {"solver", s.solver},
             {"precision", s.precision},
             {"gram", s.gram},
@@ -122,6 +123,7 @@ FitSummary summary_from_json(const json& j) {
   s.kernel = j.at("kernel").get<std::string>();
   s.map = j.at("map").get<std::string>();
   s.sampling = j.at("sampling").get<std::string>();
+  s.anchors = j.value("anchors", Index{0});  // files from before sketches lack it
   s.solver = j.at("solver").get<std::string>();
   s.precision = j.at("precision").get<std::string>();
   s.gram = j.value("gram", "");

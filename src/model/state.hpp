@@ -13,7 +13,7 @@
 
 namespace mercer {
 
-/// What a model is made of. Either a Fourier map with weights, or the training rows of an exact model.
+/// What a model is made of. Either a feature map with weights, or the training rows of an exact model.
 struct Model::State {
   Recipe recipe;
   FitSummary summary;

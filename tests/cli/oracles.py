@@ -5,8 +5,8 @@ from conftest import numbers
 from scipy.linalg import solve
 
 SUMMARY = {
-    "n", "weight", "inputs", "outputs", "features", "parameters", "kernel", "map", "sampling", "solver", "precision", "penalty",
-    "penalty_chosen", "penalty_path", "leave_one_out_rmse", "leave_one_out_rows", "degrees_of_freedom", "iterations",
+    "n", "weight", "inputs", "outputs", "features", "parameters", "kernel", "map", "sampling", "anchors", "solver", "precision",
+    "penalty", "penalty_chosen", "penalty_path", "leave_one_out_rmse", "leave_one_out_rows", "degrees_of_freedom", "iterations",
     "residual", "status", "notes", "seconds", "peak_memory_bytes",
 }  # fmt: skip
 RAW = ["--no-standardize", "--no-intercept"]

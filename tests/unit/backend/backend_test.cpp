@@ -124,6 +124,73 @@ TEST(CosSin, NotANumberStaysNotANumber) {
   EXPECT_DOUBLE_EQ(c[1], std::cos(1.0));
 }
 
+// long double exp has 11 more bits: the error measured is that of the loop.
+TEST(Exponential, EveryInstructionSetIsWithinTwoUlp) {
+  std::vector<double> x;
+  for (double v = -708; v <= 709; v += 0.0137) x.push_back(v);
+  for (double v = 1e-20; v < 1; v *= 1.7) x.insert(x.end(), {v, -v});
+  for (int k = -200; k <= 200; ++k) x.push_back(k * 0.34657359027997265471);  // multiples of ½ ln 2: ends of the reduction
+  x.insert(x.end(), {0.0, -0.0, -708.0, 709.0});
+  for (const Simd level : {Simd::portable, Simd::avx2, Simd::avx512}) {
+    if (!simd_supported(level)) continue;
+    force_simd(level);
+    std::vector<double> y = x;
+    for (double& v : y) v *= -2;
+    exponential(y.data(), static_cast<Index>(y.size()), -0.5);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const long double exact = std::exp(static_cast<long double>(x[i]));
+      ASSERT_LE(std::abs(static_cast<double>((y[i] - exact) / exact)), 2 * 1.2e-16) << x[i] << " " << to_string(level);
+    }
+    std::vector<double> odd = {NAN, -INFINITY, INFINITY, -708.5, 1e300, -1e300, 710, -1e-320, 0};
+    exponential(odd.data(), static_cast<Index>(odd.size()), 1);
+    EXPECT_TRUE(std::isnan(odd[0]));
+    EXPECT_EQ(std::vector<double>(odd.begin() + 1, odd.end()),
+              (std::vector<double>{0, INFINITY, 0, INFINITY, 0, INFINITY, 1, 1}));
+  }
+  force_simd(Simd::automatic);
+}
+
+TEST(TileLoops, AddWhatTheirNamesSay) {
+  const auto column = random_matrix<double>(1, 77, 8);
+  for (const Simd level : {Simd::portable, Simd::avx2, Simd::avx512}) {
+    if (!simd_supported(level)) continue;
+    force_simd(level);
+    std::vector<double> absolute(77, 1.0);
+    std::vector<double> multiple(77, 1.0);
+    add_absolute_differences(column.data(), 77, 0.3, 2.5, absolute.data());
+    add_multiple(column.data(), 77, -2.5, multiple.data());
+    for (Index i = 0; i < 77; ++i) {
+      const double t = (0.3 - column(0, i)) * 2.5;
+      const auto k = static_cast<std::size_t>(i);
+      EXPECT_DOUBLE_EQ(absolute[k], 1 + std::abs(t));
+      EXPECT_NEAR(multiple[k], 1 - 2.5 * column(0, i), 1e-14);
+    }
+    const auto x = random_matrix<double>(1, 11, 9);
+    const auto inverse = random_matrix<double>(1, 11, 10);
+    const auto columns = random_matrix<double>(11, 77, 11);
+    for (const Index inputs : {0, 1, 2, 3, 4, 5, 8, 11}) {
+      std::vector<double> squared(77, NAN);
+      squared_distances(columns.data(), inputs, 77, x.data(), inverse.data(), squared.data());
+      for (Index i = 0; i < 77; ++i) {
+        double expected = 0;
+        for (Index k = 0; k < inputs; ++k) expected += std::pow((x(0, k) - columns(k, i)) * inverse(0, k), 2);
+        EXPECT_NEAR(squared[static_cast<std::size_t>(i)], expected, 1e-15 * (1 + 10 * expected));
+      }
+    }
+    const std::vector<double> norms(77, 2.0);
+    std::vector<double> products(77, -4.5);
+    EXPECT_TRUE(add_norms(norms.data(), 77, 3.0, 0.1, products.data()));
+    EXPECT_EQ(products, std::vector<double>(77, 0.5));
+    for (const double spoiled : {-4.6, double{NAN}, -double{INFINITY}}) {
+      products.assign(77, -4.5);
+      products[66] = spoiled;
+      EXPECT_FALSE(add_norms(norms.data(), 77, 3.0, 0.1, products.data()));
+    }
+    EXPECT_FALSE(add_norms(norms.data(), 77, INFINITY, 0.1, products.data()));
+  }
+  force_simd(Simd::automatic);
+}
+
 TEST(Cholesky, FactorsSolvesAndIsBitEqualForAnyNumberOfThreads) {
   const Index n = 700;
   const auto f = random_matrix<double>(n + 50, n, 6);

@@ -126,6 +126,23 @@ inline std::vector<Kind> model_kinds() {
     o.kernel = "gaussian([0.5,2])*matern(1, nu=1.5) + 0.2*laplacian(1) + cauchy(2) + rational_quadratic(1, alpha=2)";
     o.map = "fourier:40";
   });
+  for (const char* map : {"p-sr:8", "p-sg:8,p=0.2", "accumulation:8,m=3", "countsketch:8", "nystrom:8", "nystrom:8,leverage",
+                          "nystrom:8,rpcholesky", "gaussian-sketch:8", "srht:8"}) {
+    add(map, 2, 2, [&](FitOptions& o) { o.map = map; });
+  }
+  add("sketch_covariance_cg", 3, 2, [](FitOptions& o) {
+    o.kernel = "decomposable(laplacian(median) + 0.1*polynomial(2, 1), covariance)";
+    o.map = "p-sr:12";
+    o.solver = "cg";
+    o.penalty = 1e-2;
+  });
+  add("sketch_single_sgd", 2, 1, [](FitOptions& o) {
+    o.map = "nystrom:10";
+    o.solver = "sgd";
+    o.precision = "float32";
+    o.penalty = 1e-2;
+    o.passes = 2;
+  });
   add("zero_matrix_exact", 2, 2, [](FitOptions& o) {
     o.kernel = "decomposable(gaussian(1), [[1,2],[2,4]])";
     o.map = "exact";

@@ -258,9 +258,66 @@ TEST(Prepare, CovarianceSurvivesAnOffset) {
   }
 }
 
+TEST(Prepare, MapsPrintAsTheyAreRead) {
+  const std::vector<std::pair<std::string, std::string>> texts = {{"exact", "exact"},
+                                                                  {"fourier", "fourier:1000"},
+                                                                  {"fourier:7,qmc", "fourier:7,qmc"},
+                                                                  {"p-sr:50", "p-sr:50,p=20/n"},
+                                                                  {"p-sr:50,p=3.5/n", "p-sr:50,p=3.5/n"},
+                                                                  {"p-sg:50,p=0.01", "p-sg:50,p=0.01"},
+                                                                  {"p-sg", "p-sg:200,p=20/n"},
+                                                                  {"nystrom:7", "nystrom:7"},
+                                                                  {"nystrom:7,uniform", "nystrom:7"},
+                                                                  {"nystrom:7,leverage", "nystrom:7,leverage"},
+                                                                  {"nystrom:7,rpcholesky", "nystrom:7,rpcholesky"},
+                                                                  {"accumulation:9", "accumulation:9,m=20"},
+                                                                  {"accumulation:9,m=4", "accumulation:9,m=4"},
+                                                                  {"gaussian-sketch:5", "gaussian-sketch:5"},
+                                                                  {"countsketch:5", "countsketch:5"},
+                                                                  {"srht:5", "srht:5"}};
+  for (const auto& [text, printed] : texts) {
+    Recipe recipe;
+    parse_map(text, recipe);
+    EXPECT_EQ(recipe.map_text(), printed);
+    Recipe again;
+    parse_map(printed, again);
+    EXPECT_EQ(again.map, recipe.map);
+    EXPECT_EQ(again.sketch, recipe.sketch) << text;
+  }
+}
+
 TEST(Prepare, RefusesMapsThatMeanNothing) {
   for (const char* text : {"fourrier:10", "fourier:0", "fourier:1.5", "fourier:10,sobol", "fourier:10,mc,mc",
                            "fourier:99999999", "", "fourier:", "exact:3", "fourier:nan"}) {
+    Recipe recipe;
+    EXPECT_THROW(parse_map(text, recipe), Error) << text;
+  }
+  for (const char* text : {"p-sr:0",
+                           "p-sr:-3",
+                           "p-sr:1.5",
+                           "p-sr:",
+                           "p-sr:999999",
+                           "p-sr:10,p=2",
+                           "p-sr:10,p=0",
+                           "p-sr:10,p=-0.1",
+                           "p-sr:10,p=abc",
+                           "p-sr:10,p=/n",
+                           "p-sr:10,p=inf",
+                           "p-sr:10,p=nan",
+                           "p-sr:10,0.1",
+                           "p-sr:10,m=3",
+                           "p-sr:10,p=0.1,p=0.2",
+                           "nystrom:10,leverag",
+                           "nystrom:10,p=0.1",
+                           "accumulation:10,m=0",
+                           "accumulation:10,m=x",
+                           "accumulation:10,p=0.1",
+                           "gaussian-sketch:10,p=1",
+                           "gaussian:10",
+                           "srht:10,",
+                           "countsketch:ten",
+                           "psr:10",
+                           "exact,3"}) {
     Recipe recipe;
     EXPECT_THROW(parse_map(text, recipe), Error) << text;
   }
