@@ -44,6 +44,21 @@ DatasetOptions dataset_options(const Arguments& a) {
   return options;
 }
 
+namespace {
+
+std::vector<double> number_list(const std::string& text, const std::string& option) {
+  std::vector<double> numbers;
+  for (const std::string& part : split(text, ',')) {
+    double value = 0;
+    if (!parse_number(part, value))
+      fail_argument(option + " " + mercer::quoted(text) + ": " + mercer::quoted(part) + " is not a number");
+    numbers.push_back(value);
+  }
+  return numbers;
+}
+
+}  // namespace
+
 FitOptions fit_options(const Arguments& a) {
   FitOptions options;
   options.kernel = a.text("kernel");
@@ -62,7 +77,10 @@ FitOptions fit_options(const Arguments& a) {
   options.intercept = !a.flag("no-intercept");
   options.seed = static_cast<std::uint64_t>(a.integer("seed", 0));
   options.memory_bytes = a.bytes("memory");
-  options.tolerance = a.number("tolerance");
+  if (a.text("tolerance") != "auto") options.tolerance = a.number("tolerance");
+  options.loss = a.text("loss");
+  options.non_crossing = a.flag("non-crossing");
+  if (a.has("quantiles")) options.quantiles = number_list(a.text("quantiles"), "--quantiles");
   options.passes = static_cast<int>(std::min<std::int64_t>(1000000, a.integer("passes", 1)));
   return options;
 }
@@ -90,6 +108,46 @@ void describe(const Dataset& data, FitOptions& options) {
   options.classes = data.schema().classes;
 }
 
+namespace {
+
+/// How quantiles fare on rows (weights count).
+class QuantileTally {
+ public:
+  explicit QuantileTally(const std::vector<double>& levels)
+      : levels_(levels), pinball_(levels.size(), 0.0), below_(levels.size(), 0.0) {}
+
+  void add(double w, double y, std::span<const double> q) {
+    weight_ += w;
+    for (std::size_t a = 0; a < levels_.size(); ++a) {
+      const double u = y - q[a];
+      pinball_[a] += w * std::max(levels_[a] * u, (levels_[a] - 1) * u);
+      below_[a] += u <= 0 ? w : 0.0;
+      if (a == 0 || q[a] >= q[a - 1]) continue;
+      crossed_ += w;
+      crossing_ += w * (q[a - 1] - q[a]);
+    }
+    inside_ += q.front() <= y && y <= q.back() ? w : 0.0;
+  }
+
+  void finish(Scores& scores) const {
+    scores.levels = levels_;
+    for (const double v : pinball_) scores.pinball.push_back(v / weight_);
+    for (const double v : below_) scores.below.push_back(v / weight_);
+    scores.inside = inside_ / weight_;
+    if (levels_.size() > 1) scores.crossed = crossed_ / (weight_ * static_cast<double>(levels_.size() - 1));
+    if (crossed_ > 0) scores.crossing = crossing_ / crossed_;
+  }
+
+ private:
+  std::vector<double> levels_, pinball_, below_;
+  double weight_ = 0;
+  double inside_ = 0;
+  double crossed_ = 0;
+  double crossing_ = 0;
+};
+
+}  // namespace
+
 Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
   constexpr Index block_rows = 4096;
   const bool classify = !model.classes().empty();
@@ -98,6 +156,7 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
   std::vector<double> weight(at(p)), mean(at(p)), square(at(p)), error(at(p)), absolute(at(p)), baseline(at(p));
   Scores scores;
   scores.confusion.assign(model.classes().size(), std::vector<double>(model.classes().size(), 0.0));
+  QuantileTally quantiles(recipe.levels);
   double correct = 0;
   RowBlock block;
   rows.rewind();
@@ -117,8 +176,9 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
         weight[0] += w;
         continue;
       }
+      if (w > 0 && !recipe.levels.empty()) quantiles.add(w, block.targets(i, 0), prediction.row(i));
       for (Index a = 0; a < p && w > 0; ++a) {
-        const double y = block.targets(i, a);
+        const double y = block.targets(i, static_cast<Index>(recipe.target_of(a)));
         const double r = prediction(i, a) - y;
         weight[at(a)] += w;
         const double delta = y - mean[at(a)];
@@ -126,7 +186,7 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
         square[at(a)] += w * delta * (y - mean[at(a)]);
         error[at(a)] += w * r * r;
         absolute[at(a)] += w * std::abs(r);
-        baseline[at(a)] += w * std::pow(y - recipe.target_mean[at(a)], 2);
+        baseline[at(a)] += w * std::pow(y - recipe.target_mean[recipe.target_of(a)], 2);
       }
     }
   }
@@ -135,9 +195,9 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
     scores.accuracy = correct / weight[0];
     return scores;
   }
-  scores.names = recipe.schema.targets;
+  scores.names = recipe.output_names();
+  if (!recipe.levels.empty()) quantiles.finish(scores);
   for (Index a = 0; a < p; ++a) {
-    if (static_cast<Index>(scores.names.size()) <= a) scores.names.push_back("output " + std::to_string(a));
     scores.rmse.push_back(std::sqrt(error[at(a)] / weight[at(a)]));
     scores.mae.push_back(absolute[at(a)] / weight[at(a)]);
     scores.rrmse.push_back(baseline[at(a)] > 0 ? std::sqrt(error[at(a)] / baseline[at(a)]) : 0.0);
@@ -162,6 +222,14 @@ nlohmann::json to_json(const Scores& s, const std::vector<std::string>& classes)
   j["mae"] = s.mae;
   j["arrmse"] = s.arrmse;
   j["r2"] = s.r2;
+  if (!s.levels.empty()) {
+    j["levels"] = s.levels;
+    j["pinball"] = s.pinball;
+    j["below"] = s.below;
+    j["inside"] = s.inside;
+    j["crossed_share"] = s.crossed;
+    j["crossing_mean"] = s.crossing;
+  }
   return j;
 }
 
@@ -180,6 +248,13 @@ std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
     return out + "\n" + table(header, rows);
   }
   std::vector<std::vector<std::string>> rows;
+  if (!s.levels.empty()) {
+    for (std::size_t a = 0; a < s.names.size(); ++a)
+      rows.push_back({s.names[a], brief(s.pinball[a]), brief(100 * s.below[a]) + " %", brief(100 * s.levels[a]) + " %"});
+    return table({"quantile", "pinball loss", "targets below", "should be"}, rows) + "\n" + brief(100 * s.inside) +
+           " % of targets between the lowest and the highest, " + brief(100 * s.crossed) + " % of neighbouring pairs cross" +
+           (s.crossed > 0 ? " (by " + brief(s.crossing) + " in the mean)" : "") + ", on " + counted(s.rows, "row");
+  }
   for (std::size_t a = 0; a < s.names.size(); ++a)
     rows.push_back({s.names[a], brief(s.rmse[a]), brief(s.mae[a]), brief(s.rrmse[a])});
   return table({"target", "RMSE", "MAE", "RRMSE"}, rows) + "\nR² " + brief(s.r2) + ", mean RRMSE " + brief(s.arrmse) +

@@ -30,6 +30,12 @@ struct Scores {
   double arrmse = 0;                     ///< mean of rrmse
   double r2 = 0;         ///< 1 - Σ squared errors / Σ squared deviations from the mean of these rows, mean over outputs
   double accuracy = -1;  ///< classification
+  std::vector<double> levels;   ///< of quantiles: then names, rmse and so on are per level
+  std::vector<double> pinball;  ///< mean pinball loss of each level
+  std::vector<double> below;    ///< share of targets not above each quantile: the level itself when it is right
+  double crossed = 0;           ///< share of neighbouring pairs of quantiles in the wrong order
+  double crossing = 0;          ///< mean over such pairs of how far they cross, in the units of the target
+  double inside = 0;            ///< share of targets between the lowest and the highest quantile
   std::vector<std::vector<double>> confusion;  ///< rows: truth, columns: prediction
 };
 Scores score_rows(const Model& model, RowSource& rows, Progress* progress);

@@ -56,12 +56,18 @@ std::string solver_words(const FitSummary& s) {
     return "Gram matrix in " + s.gram + ", refined to " + brief(s.residual) + " in " + std::to_string(s.iterations) +
            " passes";
   }
-  return "solved by " + s.solver + (s.iterations > 0 ? " in " + std::to_string(s.iterations) + " iterations" : "");
+  if (s.gap) {
+    return "loss " + s.loss + " solved to a duality gap of " + brief(*s.gap) + " in " + std::to_string(s.iterations) +
+           " passes";
+  }
+  return (s.loss == "square" ? "" : "loss " + s.loss + ", ") + "solved by " + s.solver +
+         (s.iterations > 0 ? " in " + std::to_string(s.iterations) + " iterations" : "");
 }
 
 std::string penalty_words(const FitSummary& s) {
   std::string words = "penalty " + brief(s.penalty);
   if (!s.penalty_chosen) return words;
+  if (s.objective) return words + " (least loss on held-out rows)";
   words += " (least leave-one-out error";
   if (s.leave_one_out_rmse) words += ", RMSE " + brief(*s.leave_one_out_rmse) + " in scaled units";
   return words + ")";
@@ -84,8 +90,10 @@ void tell(const Console& console, const FitSummary& s, const Dataset& data, cons
               human_count(static_cast<double>(s.features)) + (s.sampling.empty() ? " anchors, " : " features, ") +
               (s.anchors > 0 ? human_count(static_cast<double>(s.anchors)) + " anchors, " : "") +
               human_count(static_cast<double>(s.parameters)) + " unknowns, " + solver_words(s));
-  console.say(penalty_words(s) + ", " + (s.iterations > 0 ? "about " : "") + brief(s.degrees_of_freedom) +
-              " effective degrees of freedom");
+  console.say(penalty_words(s) + (s.degrees_of_freedom > 0
+                                      ? std::string(", ") + (s.iterations > 0 ? "about " : "") +
+                                            brief(s.degrees_of_freedom) + " effective degrees of freedom"
+                                      : ""));
   for (const auto& note : s.notes) console.say("note: " + note);
   console.say("took " + human_seconds(s.seconds.at("total")) + ", at most " +
               human_bytes(static_cast<double>(s.peak_memory_bytes)) + " resident");

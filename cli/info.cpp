@@ -50,6 +50,7 @@ std::string posterior_words(const Model::State& s) {
 
 std::string penalty_origin(const FitSummary& f) {
   if (f.leave_one_out_rmse) return ", chosen by leave-one-out";
+  if (f.objective && !f.penalty_path.empty()) return ", chosen on held-out rows";
   return f.penalty_path.empty() ? ", given" : ", chosen by generalised cross-validation";
 }
 
@@ -71,7 +72,7 @@ int run_info(const Arguments& a) {
   console.say("a function of " + std::to_string(model.inputs()) + (model.inputs() == 1 ? " input" : " inputs") +
               (shown.empty() ? "" : ": " + join(shown, ", ")));
   console.say(r.classes.empty() ? "to " + std::to_string(model.outputs()) +
-                                      (model.outputs() == 1 ? " output: " : " outputs: ") + join(r.schema.targets, ", ")
+                                      (model.outputs() == 1 ? " output: " : " outputs: ") + join(r.output_names(), ", ")
                                 : "to one of " + std::to_string(r.classes.size()) + " classes: " + join(r.classes, ", "));
   console.say("kernel     " + f.kernel);
   console.say("map        " + f.map +
@@ -83,12 +84,14 @@ int run_info(const Arguments& a) {
   const auto took = f.seconds.find("total");  // a file may lack it
   console.say("fitted     on " + counted(f.rows, "row") + " by " + f.solver + " in " + f.precision +
               (took == f.seconds.end() ? "" : ", took " + human_seconds(took->second)) + ", status " + f.status);
-  console.say("penalty    " + brief(f.penalty) + penalty_origin(f) + "; " + brief(f.degrees_of_freedom) +
-              " effective degrees of freedom");
+  if (f.loss != "square")
+    console.say("loss       " + f.loss + (f.gap ? ", certified to a relative duality gap of " + brief(*f.gap) : ""));
+  console.say("penalty    " + brief(f.penalty) + penalty_origin(f) +
+              (f.degrees_of_freedom > 0 ? "; " + brief(f.degrees_of_freedom) + " effective degrees of freedom" : ""));
   if (f.leave_one_out_rmse)
     console.say("           leave-one-out RMSE " + brief(*f.leave_one_out_rmse) + " in scaled units, on " +
                 human_count(static_cast<double>(f.leave_one_out_rows)) + " rows");
-  if (r.classes.empty()) {
+  if (r.classes.empty() && f.loss == "square") {
     std::vector<std::string> noise;
     for (std::size_t i = 0; i < s.noise.size(); ++i) {
       noise.push_back(brief(std::sqrt(s.noise[i]) * r.scaling.target_scale[i]));

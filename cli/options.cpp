@@ -15,14 +15,24 @@ const std::vector<OptionSpec>& option_table() {
        "fourier:D[,mc|orthogonal|qmc] (D random frequencies), exact, or a sketch of the Gram matrix: p-sr:S[,p=20/n], "
        "p-sg:S, nystrom:S[,leverage|,rpcholesky], accumulation:S[,m=20], gaussian-sketch:S, countsketch:S, srht:S. See "
        "docs/maps.md. gram: exact unless given"},
-      {"--penalty", "auto|VALUE", "auto", "the ridge weight; auto: least leave-one-out error"},
+      {"--loss", "LOSS", "square",
+       "square, huber:K, epsilon:E, epsilon2:E (each of the outputs together, or ,coordinates), pinball:LEVELS, "
+       "expectile:LEVELS; for classes: square (simplex coding), hinge, squared_hinge, logistic, multinomial. See "
+       "docs/losses.md"},
+      {"--quantiles", "LEVELS", "", "fit these quantiles of one target together, e.g. 0.1,0.5,0.9 (loss pinball)"},
+      {"--non-crossing", "", "", "quantiles in order at every training row, as a hard constraint"},
+      {"--penalty", "auto|VALUE", "auto",
+       "the weight of the ridge; auto: least leave-one-out error (square loss), or least loss on a fifth of the rows held "
+       "out"},
       {"--solver", "NAME", "auto",
-       "auto, eigen, cholesky, refined (low-precision Gram, full answer), cg (matrix-free), sgd (averaged, for streams)"},
+       "auto, eigen, cholesky, refined (low-precision Gram, full answer), cg (matrix-free), sgd (averaged, for streams); "
+       "any "
+       "loss: admm (to a certified duality gap), adam, sgd"},
       {"--precision", "P", "float64", "float64, or float32 for twice the speed at about 1e-5 relative accuracy"},
       {"--uncertainty", "U", "auto",
        "what to keep for predict --std: full (exact), samples, none; auto: full up to 4096 unknowns"},
-      {"--tolerance", "T", "1e-10", "cg stops at this relative residual"},
-      {"--passes", "N", "20", "sgd: passes over the rows"},
+      {"--tolerance", "T", "auto", "admm stops at this relative duality gap (1e-4), cg at this relative residual (1e-10)"},
+      {"--passes", "N", "20", "sgd, adam: passes over the rows"},
       {"--no-standardize", "", "", "use inputs and targets as they are"},
       {"--no-intercept", "", "", "no constant term"},
       {"--missing", "HOW", "error",

@@ -16,13 +16,13 @@ namespace {
 
 std::vector<std::string> header_of(const Model& model, bool with_std) {
   const Schema& schema = model.state().recipe.schema;
-  std::vector<std::string> targets = schema.targets;
   if (!model.classes().empty()) {
-    std::vector<std::string> header = {targets.empty() ? "class" : targets.front()};
-    for (const auto& name : model.classes()) header.push_back("score_" + name);
+    std::vector<std::string> header = {schema.targets.empty() ? "class" : schema.targets.front()};
+    const std::string prefix = model.state().coding.gives_probabilities() ? "probability_" : "score_";
+    for (const auto& name : model.classes()) header.push_back(prefix + name);
     return header;
   }
-  while (static_cast<Index>(targets.size()) < model.outputs()) targets.push_back("y" + std::to_string(targets.size()));
+  const std::vector<std::string> targets = model.state().recipe.output_names();
   std::vector<std::string> header = targets;
   if (with_std) {
     for (const auto& name : targets) header.push_back(name + "_std");

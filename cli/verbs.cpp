@@ -14,8 +14,9 @@ std::vector<std::string> operator+(std::vector<std::string> a, const std::vector
 const std::vector<std::string> common = {"seed", "threads", "memory", "json", "quiet"};
 const std::vector<std::string> reading = {"missing", "format", "header"};
 const std::vector<std::string> columns = {"target", "inputs", "weights", "one-hot", "classify"};
-const std::vector<std::string> fitting = {"kernel",      "map",       "penalty", "solver",         "precision",
-                                          "uncertainty", "tolerance", "passes",  "no-standardize", "no-intercept"};
+const std::vector<std::string> fitting = {
+    "kernel",    "map",         "loss",      "quantiles", "non-crossing",   "penalty",     "solver",
+    "precision", "uncertainty", "tolerance", "passes",    "no-standardize", "no-intercept"};
 
 }  // namespace
 
@@ -30,14 +31,13 @@ const std::vector<Verb>& verbs() {
        "  mercer fit flow.arff --target last:8 --kernel 'decomposable(gaussian(median), covariance)' --missing mean -o "
        "flow.mercer\n"
        "  mercer fit train.csv --target y --map p-sr:200 -o sketched.mercer\n"
+       "  mercer fit prices.csv --target y --loss huber:1.35 --map p-sr:200 -o robust.mercer\n"
+       "  mercer fit growth.csv --target y --quantiles 0.1,0.5,0.9 --non-crossing -o bands.mercer\n"
        "  mercer fit train.csv --target y --holdout 0.2 --split time\n\n"
-       "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, anchors, solver, precision, "
-       "gram, "
-       "penalty,\n"
-       "penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows, degrees_of_freedom, iterations, residual, "
-       "status,\n"
-       "notes, seconds{total, read, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, model, "
-       "holdout{...}.",
+       "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, anchors, loss, solver,\n"
+       "precision, gram, penalty, penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows,\n"
+       "degrees_of_freedom, iterations, residual, objective, gap, status, notes, seconds{total, read, map, solve and other\n"
+       "stages}, peak_memory_bytes, rows_dropped, cells_filled, model, holdout{...}.",
        columns + fitting + reading + std::vector<std::string>{"holdout", "split", "like", "output"} + common, run_fit},
       {"predict", "apply a model to new rows", "MODEL DATA...", 2, many,
        "Writes a CSV with one column per target, and <target>_std with --std (for classes: the label and one score per "
@@ -51,9 +51,9 @@ const std::vector<Verb>& verbs() {
        std::vector<std::string>{"std", "latent", "output"} + reading + common, run_predict},
       {"score", "compare a model with rows whose targets are known", "MODEL DATA...", 2, many,
        "  mercer score wind.mercer test.csv\n\n"
-       "--json prints: n, targets, rmse, mae, rrmse (per output; relative to the training mean as prediction), arrmse "
-       "(their\n"
-       "mean), r2; for classes: accuracy, error_percent, classes, confusion (rows: truth); seconds{total}.",
+       "--json prints: n, targets, rmse, mae, rrmse (per output; relative to the training mean as prediction), arrmse\n"
+       "(their mean), r2; for quantiles also levels, pinball, below (share of targets not above), inside, crossed_share,\n"
+       "crossing_mean; for classes: accuracy, error_percent, classes, confusion (rows: truth); seconds{total}.",
        reading + common, run_score},
       {"gram", "write the exact or approximated Gram matrix of a kernel", "X [Z]", 1, 2,
        "Raw inputs, no scaling. Operator-valued kernels give (n p) x (m p) values, entry (i p + a, j p + b) = K(x_i, "

@@ -17,16 +17,19 @@ namespace mercer {
 struct FitOptions {
   std::string kernel = "gaussian(median)";  ///< text form; length scales in units of the scaled inputs
   std::string map = "fourier:1000";         ///< "fourier:D[,mc|orthogonal|qmc]", "exact", or a sketch: see docs/maps.md
+  std::string loss = "square";        ///< square, huber:1.345, epsilon:0.1, pinball, logistic, … as docs/losses.md lists them
+  std::vector<double> quantiles;      ///< levels to fit together (loss pinball): the model has one output per level
+  bool non_crossing = false;          ///< quantiles in order at every training row
   std::optional<double> penalty;      ///< λ of (1/n)Σ½‖f-y‖² + (λ/2)‖θ‖²; none: least leave-one-out error
-  std::string solver = "auto";        ///< auto, eigen, cholesky, refined, cg, sgd
+  std::string solver = "auto";        ///< auto, eigen, cholesky, refined, cg, sgd; admm, adam for other losses
   std::string precision = "float64";  ///< float32 or float64: features and their products
   std::string uncertainty = "auto";   ///< auto, full, samples, none: what to keep for standard deviations
   bool standardize = true;            ///< scale inputs and targets (one common factor each for vector fields)
   bool intercept = true;              ///< an unpenalised constant per output
   std::uint64_t seed = 0;
   Index memory_bytes = Index{4} << 30;    ///< budget for working memory
-  double tolerance = 1e-10;               ///< cg: relative residual to reach
-  int passes = 20;                        ///< sgd: passes over the rows
+  std::optional<double> tolerance;        ///< admm: relative duality gap (1e-4); cg: relative residual (1e-10)
+  int passes = 20;                        ///< sgd, adam: passes over the rows
   std::vector<std::string> classes;       ///< not empty: targets are class numbers 0 … K-1, coded on a simplex
   std::vector<std::string> target_names;  ///< for messages and graph(...) edge lists; may be empty
   Progress* progress = nullptr;
@@ -44,6 +47,7 @@ struct FitSummary {
   std::string map;
   std::string sampling;  ///< monte_carlo, orthogonal, quasi; the law of a sketch (p-sr, uniform, …); "" for exact
   Index anchors = 0;     ///< training rows that a sketch keeps
+  std::string loss;
   std::string solver;
   std::string precision;
   std::string gram;  ///< how the Gram matrix was computed when not in `precision`: "bf16 (amx)"
@@ -54,6 +58,8 @@ struct FitSummary {
   double degrees_of_freedom = 0;
   int iterations = 0;
   double residual = 0;
+  std::optional<double> objective;        ///< of losses other than square: what was minimised, scaled units
+  std::optional<double> gap;              ///< relative duality gap: the least possible objective is at most this share below
   std::string status = "ok";              ///< ok, approximate (iterative solver stopped early), recovered (see notes)
   std::vector<std::string> notes;         ///< sentences for people
   std::map<std::string, double> seconds;  ///< total and stages
@@ -91,7 +97,7 @@ class MERCER_API Model {
   std::shared_ptr<const State> state_;
 };
 
-/// Fits problem (P) with the square loss.
+/// Fits problem (P).
 MERCER_API Model fit(RowSource& rows, const FitOptions& options);
 
 }  // namespace mercer

@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "map/anchor_map.hpp"
 #include "model/build_map.hpp"
-#include "model/simplex.hpp"
+#include "model/fit_loss.hpp"
 #include "model/state.hpp"
 #include "solve/conjugate_gradient.hpp"
 #include "solve/leave_one_out.hpp"
@@ -34,17 +34,14 @@ Index system_size(const Coupling& coupling) {
   return coupling.is_constant() ? coupling.columns() : coupling.parameters();
 }
 
-Matrix<double> codes_of(const Recipe& recipe) {
-  return recipe.classes.empty() ? Matrix<double>() : simplex_codes(static_cast<Index>(recipe.classes.size()));
-}
-
 std::shared_ptr<Model::State> start_state(const Recipe& recipe) {
   auto state = std::make_shared<Model::State>();
   state->recipe = recipe;
-  state->codes = codes_of(recipe);
+  state->coding = recipe.coding();
   FitSummary& summary = state->summary;
   summary.inputs = recipe.inputs();
   summary.outputs = recipe.outputs();
+  summary.loss = recipe.loss;
   summary.kernel = to_string(recipe.kernel);
   summary.map = recipe.map_text();
   summary.precision = recipe.precision == Precision::single_ ? "float32" : "float64";
@@ -204,7 +201,7 @@ void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& opti
     cg.intercept = recipe.intercept;
     cg.keep = keep;
     cg.memory_bytes = options.memory_bytes;
-    cg.tolerance = options.tolerance;
+    cg.tolerance = options.tolerance.value_or(cg.tolerance);
     if (cg.penalty <= 0) fail_argument("the cg solver needs a penalty above 0");
     take(solve_conjugate_gradient(*state.map, rows, recipe.precision, cg, options.progress), state);
   } else {
@@ -271,19 +268,28 @@ void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options,
   state.problem = std::move(problem);
 }
 
+bool is_loss_solver(const std::string& solver) {
+  return solver == "admm" || solver == "adam";
+}
+
+/// Ridge has solvers of its own; admm and adam serve it too.
+bool by_loss(const Recipe& recipe, const FitOptions& options) {
+  return recipe.loss != "square" || is_loss_solver(options.solver);
+}
+
 void check_options(const FitOptions& options, bool exact) {
-  const std::vector<std::string> solvers = {"auto", "eigen", "cholesky", "refined", "cg", "sgd"};
+  const std::vector<std::string> solvers = {"auto", "eigen", "cholesky", "refined", "cg", "sgd", "admm", "adam"};
   if (std::ranges::find(solvers, options.solver) == solvers.end()) {
     fail_argument("unknown solver " + mercer::quoted(options.solver) + did_you_mean(options.solver, solvers) +
-                  "; it is one of auto, eigen, cholesky, refined, cg, sgd");
+                  "; it is one of " + join(solvers, ", "));
   }
   if (exact && options.solver != "auto")
     fail_argument("--solver " + options.solver + " goes with a feature map; --map exact has its own");
   if (options.penalty && (!(*options.penalty >= 0) || !std::isfinite(*options.penalty))) {
     fail_argument("the penalty must be a finite number not below 0, got " + shortest(*options.penalty));
   }
-  if (!(options.tolerance > 0 && options.tolerance < 1))
-    fail_argument("the tolerance must lie between 0 and 1, got " + shortest(options.tolerance));
+  if (options.tolerance && !(*options.tolerance > 0 && *options.tolerance < 1))
+    fail_argument("the tolerance must lie between 0 and 1, got " + shortest(*options.tolerance));
   if (options.solver == "refined") {
     if (options.penalty == 0.0) fail_argument("the refined solver needs a penalty above 0");
     if (options.uncertainty == "full" || options.uncertainty == "samples") {
@@ -350,7 +356,7 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
   check_options(options, recipe.exact());
   auto state = start_state(recipe);
   state->summary.penalty = options.penalty.value_or(0);
-  ScaledRows rows(raw_rows, state->recipe.scaling, state->codes);
+  ScaledRows rows(raw_rows, state->recipe.scaling, state->coding);
   if (recipe.exact()) {
     fit_exact(rows, recipe, options, *state);
     return finish_model(std::move(state), total);
@@ -358,8 +364,14 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
   const Stopwatch mapping;
   state->map = build_map(recipe, rows, options, state->summary.notes);
   state->summary.seconds["map"] = mapping.seconds();
-  const SolverChoice choice = choose_solver(*state->map, options);
   state->summary.rows = raw_rows.row_count();
+  if (by_loss(recipe, options)) {
+    if (options.solver != "auto" && options.solver != "sgd" && !is_loss_solver(options.solver))
+      fail_argument("--solver " + options.solver + " is for the square loss; " + recipe.loss + " takes admm, adam or sgd");
+    fit_with_loss(rows, recipe, options, *state);
+    return finish_model(std::move(state), total);
+  }
+  const SolverChoice choice = choose_solver(*state->map, options);
   if (choice.solver == "cg" || choice.solver == "sgd") {
     fit_iterative(rows, recipe, options, choice.solver, *state);
   } else if (choice.solver == "refined") {
@@ -371,13 +383,14 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
 }
 
 RidgeStatistics accumulate_recipe(RowSource& raw_rows, const Recipe& recipe, Progress* progress) {
+  if (recipe.loss != "square") fail_argument("statistics serve the square loss alone, not " + recipe.loss);
   if (recipe.exact()) fail_argument("an exact model has no statistics to accumulate; use --map fourier:D");
   if (recipe.map == MapKind::sketch) {
     fail_argument("a sketch is drawn from all rows, so shards cannot be accumulated apart with --map " + recipe.map_text() +
                   "; use --map fourier:D");
   }
-  const Matrix<double> codes = codes_of(recipe);
-  ScaledRows rows(raw_rows, recipe.scaling, codes);
+  const TargetCoding coding = recipe.coding();
+  ScaledRows rows(raw_rows, recipe.scaling, coding);
   const FourierMap map(recipe.kernel, recipe.inputs(), recipe.outputs(), recipe.fourier);
   return accumulate(map, rows, recipe.precision, progress);
 }

@@ -9,7 +9,6 @@
 #include "backend/backend.hpp"
 #include "base/fail.hpp"
 #include "base/progress.hpp"
-#include "model/simplex.hpp"
 #include "model/state.hpp"
 
 namespace mercer {
@@ -130,16 +129,19 @@ void Model::predict(ConstMatrix x, MutMatrix mean) const {
     const std::span<double> out = mean.row(row);
     if (bad) {
       std::ranges::fill(out, std::numeric_limits<double>::quiet_NaN());
-    } else if (!state_->codes.empty()) {
-      simplex_scores(state_->codes, f, out);
+    } else if (state_->coding.classifies()) {
+      state_->coding.class_scores(f, out);
     } else {
-      for (Index a = 0; a < p; ++a) out[at(a)] = f[at(a)] * scaling.target_scale[at(a)] + scaling.target_shift[at(a)];
+      for (Index a = 0; a < p; ++a) {
+        const std::size_t t = state_->recipe.target_of(a);
+        out[at(a)] = f[at(a)] * scaling.target_scale[t] + scaling.target_shift[t];
+      }
     }
   });
 }
 
 void Model::predict(ConstMatrix x, MutMatrix mean, MutMatrix standard_deviation, bool latent) const {
-  if (!state_->codes.empty()) fail_argument("standard deviations are for regression; this model tells classes apart");
+  if (state_->coding.classifies()) fail_argument("standard deviations are for regression; this model tells classes apart");
   check_shapes(*this, x, standard_deviation);
   predict(x, mean);
   const Scaling& scaling = state_->recipe.scaling;
@@ -154,7 +156,7 @@ void Model::predict(ConstMatrix x, MutMatrix mean, MutMatrix standard_deviation,
 }
 
 std::vector<Index> Model::classify(ConstMatrix x) const {
-  if (state_->codes.empty()) fail_argument("this model predicts numbers, not classes");
+  if (!state_->coding.classifies()) fail_argument("this model predicts numbers, not classes");
   Matrix<double> scores(x.rows, outputs());
   predict(x, scores);
   std::vector<Index> result;

@@ -14,7 +14,6 @@
 #include "kernel/spectral.hpp"
 #include "model/model_file.hpp"
 #include "model/recipe_json.hpp"
-#include "model/simplex.hpp"
 #include "model/sketch_file.hpp"
 #include "model/state.hpp"
 #include "model/statistics_file.hpp"
@@ -217,7 +216,7 @@ Model read_model(const TensorFile& file, const std::string& path) {
   state->recipe = read_recipe(j, file, path);
   try {
     state->summary = summary_from_json(metadata_json(file, "mercer.summary", path));
-    if (!state->recipe.classes.empty()) state->codes = simplex_codes(static_cast<Index>(state->recipe.classes.size()));
+    state->coding = state->recipe.coding();
     const Index p = state->recipe.outputs();
     state->noise = file.vector("noise", p);
     if (std::ranges::any_of(state->noise, [](double v) { return v < 0; }))

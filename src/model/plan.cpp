@@ -11,7 +11,6 @@
 #include "base/text.hpp"
 #include "kernel/evaluate.hpp"
 #include "model/fit.hpp"
-#include "model/simplex.hpp"
 #include "theory/bounds.hpp"
 
 namespace mercer {
@@ -134,9 +133,8 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
     fail_argument("plan measures Fourier maps, and " + recipe.map_text() +
                   " is a sketch; leave --map out, and see docs/maps.md for the cost of sketches");
   }
-  const Matrix<double> codes =
-      recipe.classes.empty() ? Matrix<double>() : simplex_codes(static_cast<Index>(recipe.classes.size()));
-  ScaledRows scaled(raw, recipe.scaling, codes);
+  const TargetCoding coding = recipe.coding();
+  ScaledRows scaled(raw, recipe.scaling, coding);
   const Index d = recipe.inputs();
   const Index p = recipe.outputs();
   const Sampled s = sample(scaled, std::clamp<Index>(most_values / p, 20, 200));

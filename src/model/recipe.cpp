@@ -7,7 +7,7 @@
 #include "base/fail.hpp"
 #include "base/text.hpp"
 #include "kernel/resolve.hpp"
-#include "model/simplex.hpp"
+#include "loss/make_loss.hpp"
 
 namespace mercer {
 namespace {
@@ -44,6 +44,48 @@ Matrix<double> covariance(RowSource& scaled) {
   return second;
 }
 
+/// p for a loss that is not yet settled.
+Index loss_outputs(const Recipe& recipe, Index targets) {
+  const TargetCoding coding = target_coding(recipe.loss, static_cast<Index>(recipe.classes.size()), 0);
+  return coding.classifies() ? coding.codes.cols() : targets;
+}
+
+/// Loss and levels from the options, in agreement with each other and with the targets.
+void settle_loss(const FitOptions& options, Index targets, Recipe& recipe) {
+  recipe.loss = options.loss;
+  recipe.non_crossing = options.non_crossing;
+  if (!options.quantiles.empty()) {
+    if (options.loss != "square" && options.loss != "pinball")
+      fail_argument("quantiles are fitted with the loss pinball, not " + mercer::quoted(options.loss));
+    recipe.levels = options.quantiles;
+    recipe.loss = "pinball:";
+    for (std::size_t k = 0; k < recipe.levels.size(); ++k) recipe.loss += (k > 0 ? "," : "") + shortest(recipe.levels[k]);
+  } else if (targets == 1 && (options.loss.starts_with("pinball:") || options.loss.starts_with("expectile:"))) {
+    for (const std::string& level : split(options.loss.substr(options.loss.find(':') + 1), ',')) {
+      double value = 0;
+      if (parse_number(level, value)) recipe.levels.push_back(value);
+    }
+  }
+  if (!recipe.levels.empty() && targets != 1) {
+    fail_argument("several quantiles at once are of one target, and there are " + std::to_string(targets) +
+                  "; fit each target by itself");
+  }
+  const Index outputs = recipe.levels.empty() ? loss_outputs(recipe, targets) : static_cast<Index>(recipe.levels.size());
+  recipe.loss = make_loss(recipe.loss, outputs)->text();
+  if (recipe.non_crossing && recipe.levels.size() < 2)
+    fail_argument("--non-crossing needs several quantiles, e.g. --quantiles 0.1,0.5,0.9");
+  if (recipe.non_crossing && !recipe.intercept) fail_argument("--non-crossing needs the intercept");
+}
+
+/// Levels that share a plain kernel are tied to each other as in paper 2: A_ij = exp(-(τ_i - τ_j)²).
+void couple_levels(const std::vector<double>& levels, OperatorKernel& kernel) {
+  for (OperatorTerm& term : kernel.terms) {
+    auto* form = std::get_if<Decomposable>(&term.form);
+    if (form != nullptr && std::holds_alternative<IdentityOutputs>(form->outputs))
+      form->outputs = QuantileOutputs{levels, 1.0};
+  }
+}
+
 }  // namespace
 
 Precision parse_precision(const std::string& text) {
@@ -62,12 +104,22 @@ Uncertainty parse_uncertainty(const std::string& text) {
                 did_you_mean(text, {"auto", "full", "samples", "none"}));
 }
 
+std::vector<std::string> Recipe::output_names() const {
+  std::vector<std::string> names;
+  for (const double level : levels)
+    names.push_back(schema.targets.front() + (loss.starts_with("expectile") ? "_e" : "_q") + shortest(level));
+  if (!names.empty()) return names;
+  names = schema.targets;
+  for (auto k = static_cast<Index>(names.size()); k < outputs(); ++k) names.push_back("y" + std::to_string(k));
+  return names;
+}
+
 void complete_schema(Recipe& recipe) {
   Schema& schema = recipe.schema;
   if (schema.inputs.empty()) {
     for (Index k = 0; k < recipe.inputs(); ++k) schema.inputs.push_back({"x" + std::to_string(k), {}, 0});
   }
-  const Index targets = recipe.classes.empty() ? recipe.outputs() : 1;
+  const Index targets = recipe.classes.empty() ? static_cast<Index>(recipe.scaling.target_shift.size()) : 1;
   for (auto k = static_cast<Index>(schema.targets.size()); k < targets; ++k)
     schema.targets.push_back("y" + std::to_string(k));
   schema.classes = recipe.classes;
@@ -81,12 +133,12 @@ Recipe prepare(RowSource& rows, const FitOptions& options) {
   recipe.classes = options.classes;
   recipe.intercept = options.intercept;
   if (rows.target_count() == 0) fail_argument("there is no target to learn; name one");
-  const OperatorKernel kernel = parse_kernel(options.kernel);
+  settle_loss(options, rows.target_count(), recipe);
+  OperatorKernel kernel = parse_kernel(options.kernel);
+  if (recipe.levels.size() > 1) couple_levels(recipe.levels, kernel);
 
   const RowSummary summary = summarize(rows, options.progress);
   const bool classify = !options.classes.empty();
-  Matrix<double> codes;
-  if (classify) codes = simplex_codes(static_cast<Index>(options.classes.size()));
   recipe.scaling = options.standardize ? standardizing(summary, is_vector_field(kernel), !classify)
                                        : Scaling::identity(rows.input_count(), classify ? 0 : rows.target_count());
   if (!classify) recipe.target_mean = summary.target_mean;
@@ -96,10 +148,22 @@ Recipe prepare(RowSource& rows, const FitOptions& options) {
   facts.output_names = options.target_names;
   if (needs_median(kernel)) facts.median_distance = median_distance(summary, recipe.scaling);
   if (needs_covariance(kernel)) {
-    ScaledRows scaled(rows, recipe.scaling, codes);
+    const TargetCoding coding = recipe.coding();
+    ScaledRows scaled(rows, recipe.scaling, coding);
     facts.output_covariance = covariance(scaled);
   }
   recipe.kernel = resolve(kernel, facts);
+  if (recipe.exact() && recipe.loss != "square") {
+    // Every row an anchor: features that span the exact solution.
+    recipe.map = MapKind::sketch;
+    recipe.sketch.law = SketchLaw::nystrom;
+    recipe.sketch.size = summary.rows;
+    const double bytes = 32.0 * static_cast<double>(summary.rows) * static_cast<double>(summary.rows);
+    if (bytes > static_cast<double>(options.memory_bytes)) {
+      fail_argument("an exact model of " + human_count(static_cast<double>(summary.rows)) + " rows needs " +
+                    human_bytes(bytes) + ", more than the budget; use --map p-sr:200, or raise --memory");
+    }
+  }
   recipe.schema.targets = options.target_names;
   complete_schema(recipe);
   return recipe;

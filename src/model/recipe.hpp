@@ -25,6 +25,9 @@ struct Recipe {
   SketchRecipe sketch;    ///< of MapKind::sketch
   Scaling scaling;
   std::vector<std::string> classes;
+  std::string loss = "square";  ///< what make_loss reads
+  std::vector<double> levels;   ///< quantiles of one target, ascending; empty for other losses
+  bool non_crossing = false;    ///< of the quantiles at the training rows
   bool intercept = true;
   Precision precision = Precision::double_;
   std::vector<double> target_mean;  ///< of the training rows, in the user's units: what a constant model would predict
@@ -33,8 +36,16 @@ struct Recipe {
   Index inputs() const { return static_cast<Index>(scaling.input_shift.size()); }
   /// p of the fitted function.
   Index outputs() const {
-    return classes.empty() ? static_cast<Index>(scaling.target_shift.size()) : static_cast<Index>(classes.size()) - 1;
+    const TargetCoding c = coding();
+    return c.classifies() ? c.codes.cols() : static_cast<Index>(scaling.target_shift.size()) * c.copies;
   }
+  /// The target, or place in scaling, that output a is about.
+  std::size_t target_of(Index a) const { return levels.empty() ? static_cast<std::size_t>(a) : 0; }
+  TargetCoding coding() const {
+    return target_coding(loss, static_cast<Index>(classes.size()), static_cast<Index>(levels.size()));
+  }
+  /// One name per output: the targets, or <target>_q<level> for quantiles (_e for expectiles).
+  std::vector<std::string> output_names() const;
   bool exact() const { return map == MapKind::exact; }
   std::uint64_t seed() const { return fourier.seed; }
   /// One seed for everything random.

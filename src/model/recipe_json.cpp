@@ -5,6 +5,7 @@
 #include "base/fail.hpp"
 #include "base/text.hpp"
 #include "kernel/resolve.hpp"
+#include "loss/make_loss.hpp"
 
 namespace mercer {
 
@@ -17,6 +18,9 @@ void write_recipe(const Recipe& recipe, json& j, TensorFile& file) {
   j["intercept"] = recipe.intercept;
   j["precision"] = recipe.precision == Precision::single_ ? "float32" : "float64";
   j["classes"] = recipe.classes;
+  j["loss"] = recipe.loss;
+  j["levels"] = recipe.levels;
+  j["non_crossing"] = recipe.non_crossing;
   json inputs = json::array();
   for (const InputColumn& column : recipe.schema.inputs) {
     inputs.push_back({{"name", column.name}, {"categories", column.categories}, {"fill", column.fill}});
@@ -40,6 +44,9 @@ Recipe read_recipe(const json& j, const TensorFile& file, const std::string& pat
     recipe.intercept = j.at("intercept").get<bool>();
     recipe.precision = parse_precision(j.at("precision").get<std::string>());
     recipe.classes = j.at("classes").get<std::vector<std::string>>();
+    recipe.loss = j.value("loss", "square");
+    recipe.levels = j.value("levels", std::vector<double>());
+    recipe.non_crossing = j.value("non_crossing", false);
     for (const json& column : j.at("inputs")) {
       recipe.schema.inputs.push_back({column.at("name").get<std::string>(),
                                       column.at("categories").get<std::vector<std::string>>(),
@@ -60,6 +67,8 @@ Recipe read_recipe(const json& j, const TensorFile& file, const std::string& pat
       }
     }
     if (recipe.inputs() < 1 || recipe.outputs() < 1) fail_file("it has no inputs or no outputs");
+    make_loss(recipe.loss, recipe.outputs());
+    if (!recipe.levels.empty() && recipe.scaling.target_shift.size() != 1) fail_file("its quantiles are not of one target");
     complete_schema(recipe);
     if (recipe.schema.input_count() != recipe.inputs()) {
       fail_file("its columns and its scaling disagree about the number of inputs");
@@ -93,6 +102,7 @@ json to_json(const FitSummary& s) {
             {"map", s.map},
             {"sampling", s.sampling},
             {"anchors", s.anchors},
+            {"loss", s.loss},
             {"solver", s.solver},
             {"precision", s.precision},
             {"gram", s.gram},
@@ -106,6 +116,8 @@ json to_json(const FitSummary& s) {
             {"notes", s.notes},
             {"seconds", s.seconds},
             {"peak_memory_bytes", s.peak_memory_bytes}};
+  j["objective"] = s.objective ? json(*s.objective) : json(nullptr);
+  j["gap"] = s.gap ? json(*s.gap) : json(nullptr);
   j["leave_one_out_rmse"] = s.leave_one_out_rmse ? json(*s.leave_one_out_rmse) : json(nullptr);
   j["penalty_path"] = json::array();
   for (const auto& [penalty, score] : s.penalty_path) j["penalty_path"].push_back({penalty, score});
@@ -127,6 +139,9 @@ FitSummary summary_from_json(const json& j) {
   s.solver = j.at("solver").get<std::string>();
   s.precision = j.at("precision").get<std::string>();
   s.gram = j.value("gram", "");
+  s.loss = j.value("loss", "square");
+  if (j.contains("objective") && !j.at("objective").is_null()) s.objective = j.at("objective").get<double>();
+  if (j.contains("gap") && !j.at("gap").is_null()) s.gap = j.at("gap").get<double>();
   s.penalty = j.at("penalty").get<double>();
   s.penalty_chosen = j.at("penalty_chosen").get<bool>();
   if (!j.at("leave_one_out_rmse").is_null()) s.leave_one_out_rmse = j.at("leave_one_out_rmse").get<double>();

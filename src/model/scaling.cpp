@@ -172,10 +172,10 @@ double median_distance(const RowSummary& summary, const Scaling& scaling) {
   return 1;
 }
 
-ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const Matrix<double>& codes)
-    : raw_(raw), scaling_(scaling), codes_(codes) {
+ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCoding& coding)
+    : raw_(raw), scaling_(scaling), coding_(coding) {
   const auto inputs = static_cast<Index>(scaling.input_shift.size());
-  const Index targets = codes.empty() ? static_cast<Index>(scaling.target_shift.size()) : 1;
+  const Index targets = coding.classifies() ? 1 : static_cast<Index>(scaling.target_shift.size());
   if (raw.input_count() != inputs || raw.target_count() != targets) {
     fail_argument("the rows have " + std::to_string(raw.input_count()) + " inputs and " +
                   std::to_string(raw.target_count()) + " targets, and " + std::to_string(inputs) + " and " +
@@ -198,12 +198,14 @@ bool ScaledRows::next(Index max_rows, RowBlock& block) {
     for (Index k = 0; k < inputs_.cols(); ++k) {
       inputs_(i, k) = (block.inputs(i, k) - scaling_.input_shift[at(k)]) / scaling_.input_scale[at(k)];
     }
-    if (!codes_.empty()) {
-      std::ranges::copy(codes_.row(class_number(block.targets(i, 0), codes_.rows(), row)), targets_.row(i).begin());
+    if (coding_.classifies()) {
+      const Matrix<double>& codes = coding_.codes;
+      std::ranges::copy(codes.row(class_number(block.targets(i, 0), codes.rows(), row)), targets_.row(i).begin());
       continue;
     }
     for (Index a = 0; a < p; ++a) {
-      targets_(i, a) = (block.targets(i, a) - scaling_.target_shift[at(a)]) / scaling_.target_scale[at(a)];
+      const Index t = a / coding_.copies;
+      targets_(i, a) = (block.targets(i, t) - scaling_.target_shift[at(t)]) / scaling_.target_scale[at(t)];
     }
   }
   block.inputs = inputs_.view().row_range(0, n);

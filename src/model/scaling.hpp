@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/matrix.hpp"
+#include "model/target_coding.hpp"
 
 namespace mercer {
 
@@ -38,13 +39,15 @@ Scaling standardizing(const RowSummary& summary, bool shared, bool scale_targets
 /// within a row of weight w, as if it were repeated); 1 when all rows coincide.
 double median_distance(const RowSummary& summary, const Scaling& scaling);
 
-/// Rows in scaled units. Class numbers become simplex codes when `codes` (K × (K-1)) is not empty. Refuses rows of another
+/// Rows in scaled units, with coded targets. Refuses rows of another
 /// shape than the scaling, values that are not finite (shards are not summarised before), and class numbers that are none.
 class ScaledRows : public RowSource {
  public:
-  ScaledRows(RowSource& raw, const Scaling& scaling, const Matrix<double>& codes);
+  ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCoding& coding);
   Index input_count() const override { return raw_.input_count(); }
-  Index target_count() const override { return codes_.empty() ? raw_.target_count() : codes_.cols(); }
+  Index target_count() const override {
+    return coding_.classifies() ? coding_.codes.cols() : raw_.target_count() * coding_.copies;
+  }
   Index row_count() const override { return raw_.row_count(); }
   bool next(Index max_rows, RowBlock& block) override;
   void rewind() override { raw_.rewind(); }
@@ -52,7 +55,7 @@ class ScaledRows : public RowSource {
  private:
   RowSource& raw_;
   const Scaling& scaling_;
-  const Matrix<double>& codes_;
+  const TargetCoding& coding_;
   Matrix<double> inputs_;
   Matrix<double> targets_;
 };

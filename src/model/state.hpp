@@ -17,7 +17,7 @@ namespace mercer {
 struct Model::State {
   Recipe recipe;
   FitSummary summary;
-  Matrix<double> codes;  ///< simplex codes of the classes; empty for regression
+  TargetCoding coding;
 
   std::shared_ptr<const FeatureMap> map;
   Matrix<double> weights;         ///< columns × p

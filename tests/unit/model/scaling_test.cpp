@@ -74,7 +74,7 @@ TEST(Scaling, StandardizesEachAxisOrAllAlike) {
   ArrayRows rows = s.rows();
   const RowSummary summary = summarize(rows, nullptr);
   const Scaling own = standardizing(summary, false, true);
-  const Matrix<double> none;
+  const TargetCoding none;
   ScaledRows scaled(rows, own, none);
   scaled.rewind();
   const RowSummary after = summarize(scaled, nullptr);
@@ -118,7 +118,7 @@ TEST(Scaling, RefusesWhatIsNotFiniteNamingTheRow) {
       EXPECT_NE(std::string(e.what()).find("row 13"), std::string::npos) << e.what();
     }
     const Scaling identity = Scaling::identity(2, 1);
-    const Matrix<double> none;
+    const TargetCoding none;
     ScaledRows scaled(rows, identity, none);
     scaled.rewind();
     RowBlock block;
@@ -137,7 +137,7 @@ TEST(ScaledRows, GiveScaledBlocksAndCodes) {
   const Data s = data(70, 2, 2);
   ArrayRows rows = s.rows();
   const Scaling scaling{{1, -2}, {2, 0.5}, {3, 0}, {4, 0.1}};
-  const Matrix<double> none;
+  const TargetCoding none;
   ScaledRows scaled(rows, scaling, none);
   RowBlock block;
   for (int pass = 0; pass < 2; ++pass) {
@@ -159,7 +159,8 @@ TEST(ScaledRows, GiveScaledBlocksAndCodes) {
   Matrix<double> labels(4, 1, {2, 0, 1, 2});
   const Scaling plain = Scaling::identity(2, 0);
   ArrayRows labelled(s.x.view().row_range(0, 4), labels);
-  ScaledRows coded(labelled, plain, codes);
+  const TargetCoding coding = target_coding("square", 3, 0);
+  ScaledRows coded(labelled, plain, coding);
   EXPECT_EQ(coded.target_count(), 2);
   coded.rewind();
   ASSERT_TRUE(coded.next(10, block));

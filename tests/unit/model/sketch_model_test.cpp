@@ -26,7 +26,8 @@ double largest_difference(const Matrix<double>& a, const Matrix<double>& b) {
   return most;
 }
 
-// With S of full rank the sketched kernel is the kernel: ridge regression in the features is the exact one. The Laplacian kernel keeps S K Sᵀ well conditioned.
+// With S of full rank the sketched kernel is the kernel: ridge regression in the features is the exact one. The Laplacian
+// kernel keeps S K Sᵀ well conditioned.
 TEST(SketchModel, AFullSketchIsExactRidge) {
   Data s = data(90, 2, 2);
   s.weights = counts(90);
@@ -45,7 +46,8 @@ TEST(SketchModel, AFullSketchIsExactRidge) {
   }
 }
 
-// Off the training rows the projection onto their span lacks what the exact posterior knows of the rest; on them it does not.
+// Off the training rows the projection onto their span lacks what the exact posterior knows of the rest; on them it does
+// not.
 TEST(SketchModel, TheStandardDeviationOnTrainingRowsIsTheExactOne) {
   const Data s = data(70, 2, 1);
   FitOptions options;

@@ -1,0 +1,153 @@
+#include "model/fit_loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/fail.hpp"
+#include "base/progress.hpp"
+#include "base/resources.hpp"
+#include "base/text.hpp"
+#include "io/split.hpp"
+#include "loss/make_loss.hpp"
+#include "solve/convex.hpp"
+#include "solve/feature_rows.hpp"
+#include "solve/subgradient.hpp"
+
+namespace mercer {
+namespace {
+
+constexpr double default_gap = 1e-4;
+
+ConvexSetup setup_of(const Recipe& recipe, const FitOptions& options) {
+  ConvexSetup setup;
+  setup.intercept = recipe.intercept;
+  setup.precision = recipe.precision;
+  setup.memory_bytes = options.memory_bytes / 2;
+  return setup;
+}
+
+/// λ by a held-out fifth: from 1 down in steps of about 3, each solve started from the last, until the loss has risen three
+/// times in a row. The certificate need not be sharper than the noise of such a choice.
+double penalty_by_holdout(RowSource& rows, const Recipe& recipe, const FitOptions& options, const Loss& loss,
+                          Model::State& state) {
+  constexpr double least = 1e-9;
+  constexpr double coarse_gap = 1e-2;
+  constexpr int patience = 3;
+  FitSummary& summary = state.summary;
+  if (rows.row_count() < 5) {
+    summary.notes.emplace_back("too few rows to choose a penalty by: 1e-3 was taken");
+    return 1e-3;
+  }
+  const Split split{0.2, false, options.seed};
+  SplitRows train(rows, split, SplitRows::Part::train);
+  SplitRows test(rows, split, SplitRows::Part::test);
+  const ConvexSolver solver(*state.map, train, setup_of(recipe, options), options.progress);
+  ConvexState warm;
+  double best = std::numeric_limits<double>::infinity();
+  double chosen = 1;
+  int worse = 0;
+  double step = std::sqrt(10.0);
+  for (double penalty = 1; penalty > 0.5 * least && worse < patience; penalty /= step) {
+    report(options.progress, "choosing the penalty", -std::log10(penalty) / -std::log10(least));
+    ConvexOptions convex;
+    convex.penalty = penalty;
+    convex.tolerance = coarse_gap;
+    convex.most_passes = 500;
+    ConvexSolution solution = solver.solve(loss, convex, std::move(warm), nullptr);
+    warm = std::move(solution.state);
+    const double held_out = mean_loss(*state.map, test, loss, solution.weights, solution.intercept);
+    summary.penalty_path.emplace_back(penalty, held_out);
+    worse = held_out < best ? 0 : worse + 1;
+    if (held_out < best) {
+      best = held_out;
+      chosen = penalty;
+    }
+  }
+  std::ranges::reverse(summary.penalty_path);
+  summary.penalty_chosen = true;
+  summary.notes.push_back("the penalty was chosen on " + human_count(static_cast<double>(test.row_count())) +
+                          " rows held out at random");
+  return chosen;
+}
+
+void descend(RowSource& rows, const Recipe& recipe, const FitOptions& options, const Loss& loss, Model::State& state) {
+  SubgradientOptions descent;
+  descent.method = options.solver == "sgd" ? DescentMethod::sgd : DescentMethod::adam;
+  descent.penalty = state.summary.penalty;
+  descent.intercept = recipe.intercept;
+  descent.passes = options.passes;
+  descent.seed = options.seed;
+  SubgradientSolution solution = solve_subgradient(*state.map, rows, loss, recipe.precision, descent, options.progress);
+  state.summary.solver = options.solver;
+  state.summary.iterations = options.passes;
+  state.summary.objective = solution.objective;
+  state.weights = std::move(solution.weights);
+  state.intercept = std::move(solution.intercept);
+}
+
+void certify(RowSource& rows, const Recipe& recipe, const FitOptions& options, const Loss& loss, Model::State& state) {
+  FitSummary& summary = state.summary;
+  ConvexSetup setup = setup_of(recipe, options);
+  setup.non_crossing = recipe.non_crossing;
+  const ConvexSolver solver(*state.map, rows, setup, options.progress);
+  ConvexOptions convex;
+  convex.penalty = summary.penalty;
+  convex.tolerance = options.tolerance.value_or(default_gap);
+  ConvexSolution solution = solver.solve(loss, convex, {}, options.progress);
+  summary.solver = "admm";
+  summary.iterations = solution.passes;
+  summary.objective = solution.primal;
+  summary.gap = solution.gap;
+  if (!solution.note.empty()) {
+    summary.notes.push_back(solution.note);
+    summary.status = "approximate";
+  }
+  state.weights = std::move(solution.weights);
+  state.intercept = std::move(solution.intercept);
+}
+
+}  // namespace
+
+double mean_loss(const FeatureMap& map, RowSource& rows, const Loss& loss, ConstMatrix weights, Point intercept) {
+  FeatureRows<double> blocks(map, rows);
+  blocks.rewind();
+  double sum = 0;
+  double weight = 0;
+  while (blocks.next()) {
+    Matrix<double> f(blocks.count(), weights.cols);
+    gemm<double>(false, false, 1.0, blocks.features(), weights, 0.0, f);
+    for (Index i = 0; i < f.rows(); ++i) {
+      for (Index a = 0; a < f.cols(); ++a) f(i, a) += intercept[static_cast<std::size_t>(a)];
+      const double w = blocks.weight(i);
+      if (w > 0) sum += w * loss.value(f.row(i), blocks.targets().row(i));
+      weight += w;
+    }
+  }
+  return weight > 0 ? sum / weight : 0;
+}
+
+void fit_with_loss(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
+  FitSummary& summary = state.summary;
+  const std::unique_ptr<Loss> loss = make_loss(recipe.loss, recipe.outputs());
+  if (options.uncertainty == "full" || options.uncertainty == "samples") {
+    fail_argument("standard deviations come with the square loss; with " + recipe.loss +
+                  " fit quantiles (--quantiles 0.1,0.5,0.9) for a spread");
+  }
+  if (options.penalty && !(*options.penalty > 0)) fail_argument("the loss " + recipe.loss + " needs a penalty above 0");
+  Stopwatch watch;
+  if (!options.penalty) {
+    summary.penalty = penalty_by_holdout(rows, recipe, options, *loss, state);
+    summary.seconds["penalty"] = watch.seconds();
+    watch = {};
+  }
+  if (options.solver == "adam" || options.solver == "sgd") {
+    if (recipe.non_crossing) fail_argument("--non-crossing goes with --solver admm");
+    descend(rows, recipe, options, *loss, state);
+  } else {
+    certify(rows, recipe, options, *loss, state);
+  }
+  state.noise.assign(static_cast<std::size_t>(recipe.outputs()), 0.0);
+  summary.seconds["solve"] = watch.seconds();
+}
+
+}  // namespace mercer
