@@ -50,20 +50,28 @@ void say_table(const Console& console, const SketchPlan& plan) {
       "isometry is at most 0.5 (! where not)");
 }
 
+void say_verdict(const Console& console, const SketchPlan& plan, const SketchPlanRow& row, double error) {
+  const std::string held = row.satisfied.holds()
+                               ? "K-satisfiable with c = " + brief(row.satisfied.constant)
+                               : "not K-satisfiable: it distorts the directions of the statistical dimension by " +
+                                     brief(row.satisfied.isometry) + ", more than 0.5";
+  console.say(plan.law + " of size " + std::to_string(row.size) + ": mean error " + brief(row.mean_error) +
+              (row.mean_error <= error ? ", within " : ", above ") + shortest(error) + "; " + held);
+}
+
 void say_advice(const Console& console, const SketchPlan& plan, double error) {
-  if (plan.judged) {
-    const SketchPlanRow& row = *plan.judged;
-    console.say("size " + std::to_string(row.size) + ": mean error " + brief(row.mean_error) +
-                (row.mean_error <= error ? ", within " : ", above ") + shortest(error) + "; " +
-                (row.satisfied.holds() ? "K-satisfiable with c = " + brief(row.satisfied.constant)
-                                       : "not K-satisfiable: it does not hold the " + std::to_string(plan.radius.dimension) +
-                                             " main directions"));
-  } else if (plan.advised) {
+  if (plan.advised) {
     console.say("for a mean error of at most " + shortest(error) + " on rows like yours: --map " + plan.advised_map + ", " +
                 rounded(plan.advised->anchors) + " anchors, error " + brief(plan.advised->mean_error) + " (measured)");
   } else {
     console.say("no size up to " + std::to_string(plan.table.back().size) + " brings the mean error to " + shortest(error) +
-                ": the kernel is rough on these rows; longer length scales, or --map fourier");
+                ": the kernel is rough on these rows; try longer length scales, or --map fourier");
+  }
+  if (plan.satisfiable) {
+    console.say("to keep the statistical dimension: size " + std::to_string(plan.satisfiable->size) +
+                ", K-satisfiable with c = " + brief(plan.satisfiable->satisfied.constant) + " (measured)");
+  } else if (plan.law != "nystrom,rpcholesky") {
+    console.say("no size up to " + std::to_string(plan.table.back().size) + " is K-satisfiable");
   }
 }
 
@@ -77,8 +85,8 @@ void say_theory(const Console& console, const SketchPlan& plan, double confidenc
     console.say("the paper has no theorem for " + plan.law + " sketches; c above is measured");
   }
   if (plan.bound) {
-    console.say("excess risk at most " + brief(plan.bound->total()) + " with probability " + shortest(confidence) +
-                ", for targets in the unit ball (sketch and penalty " +
+    console.say("excess risk of that sketch at most " + brief(plan.bound->total()) + " with probability " +
+                shortest(confidence) + ", for targets in the unit ball (sketch and penalty " +
                 brief(plan.bound->approximation + plan.bound->penalty) + ", complexity " + brief(plan.bound->complexity) +
                 ", confidence " + brief(plan.bound->confidence) + ")");
   }
@@ -110,6 +118,7 @@ void emit(const Console& console, const SketchPlan& plan, double error, double c
                 {"missed", plan.missed},
                 {"advised_map", plan.advised ? nlohmann::json(plan.advised_map) : nlohmann::json(nullptr)},
                 {"advised", to_json(plan.advised)},
+                {"satisfiable", to_json(plan.satisfiable)},
                 {"judged", to_json(plan.judged)},
                 {"table", rows},
                 {"theorem", theorem},
@@ -124,7 +133,13 @@ void say_sketch(const Console& console, const SketchPlan& plan, double error, do
               ", kernel " + plan.kernel + ": statistical dimension " + dimension_text(plan.radius) +
               ", critical radius squared " + brief(plan.radius.squared));
   say_table(console, plan);
-  say_advice(console, plan, error);
+  if (plan.judged) {
+    say_verdict(console, plan, *plan.judged, error);
+  } else {
+    say_advice(console, plan, error);
+  }
+  if (plan.law == "nystrom,rpcholesky")
+    console.say("pivoted rows are chosen for accuracy and not as an isometry: judge them by the errors");
   say_theory(console, plan, confidence);
   emit(console, plan, error, confidence);
 }

@@ -83,8 +83,9 @@ const std::vector<Verb>& verbs() {
        "For a sketch: n, sampled, kernel, law, error, confidence, statistical_dimension, statistical_dimension_at_most,\n"
        "critical_radius_squared, critical_radius_squared_at_least, missed (share of the trace the spectrum lacks), "
        "advised_map,\n"
-       "advised, judged, table[{size, p, anchors, features, mean_error, largest_error, isometry, constant, k_satisfiable,\n"
-       "memory_bytes, seconds}] (advised and judged are rows of that kind, or null), theorem{p, size, constant} (or null),\n"
+       "advised, satisfiable, judged, table[{size, p, anchors, features, mean_error, largest_error, isometry, constant, "
+       "k_satisfiable,\n"
+       "memory_bytes, seconds}] (the three before it are such rows or null), theorem{p, size, constant} (or null),\n"
        "risk_bound{approximation, penalty, complexity, confidence, total} (or null).",
        std::vector<std::string>{"error", "confidence"} + columns + fitting + reading + common, run_plan},
       {"accumulate", "sum up a shard of the rows, to be merged and solved later", "DATA...", 1, many,

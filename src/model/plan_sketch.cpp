@@ -16,15 +16,22 @@
 namespace mercer {
 namespace {
 
-constexpr Index most_rows = 2000;
+constexpr Index most_rows = 2000;  // sketched, with their eigenvalues
+constexpr Index most_held = 500;   // further ones, at which the error is measured
 
 /// What every measurement shares.
 struct Bench {
   const Recipe& recipe;
   const FitOptions& options;
   Kernel kernel;
-  Index rows = 0;  ///< of positive weight
-  Matrix<double> x;
+  Index rows = 0;       ///< of positive weight
+  Matrix<double> x;     ///< all of them, or a sample
+  Matrix<double> held;  ///< rows outside of the sample; empty when x is all of them
+
+  /// Where errors count. A sketch of half of a sample knows that half, but not half of all the other rows.
+  const Matrix<double>& tested() const { return held.empty() ? x : held; }
+  /// Sizes beyond half of a sample say nothing about the sketch of all rows.
+  Index most_size() const { return held.empty() ? most_rows : most_rows / 2; }
   Spectrum spectrum;
   CriticalRadius radius;
   double flops = 0;
@@ -42,17 +49,25 @@ Matrix<double> rows_of(ConstMatrix x, const std::vector<Index>& numbers) {
 }
 
 /// Errors on the diagonal, which no other entry exceeds.
-void measure_errors(const Bench& bench, ConstMatrix phi, SketchPlanRow& row) {
+void measure_errors(const Bench& bench, const AnchorMap& map, SketchPlanRow& row) {
+  const Matrix<double>& rows = bench.tested();
+  Matrix<double> phi(rows.rows(), map.columns());
+  map.features(rows, phi);
   double sum = 0;
-  for (Index i = 0; i < phi.rows; ++i) {
-    const Point x = bench.x.row(i);
-    double left = value(bench.kernel, x, x);
+  double total = 0;
+  double largest = 0;
+  for (Index i = 0; i < phi.rows(); ++i) {
+    const double k = value(bench.kernel, rows.row(i), rows.row(i));
+    double left = k;
     for (const double f : phi.row(i)) left -= f * f;
     left = std::max(left, 0.0);  // K~ ≼ K but for rounding
     sum += left;
-    row.largest_error = std::max(row.largest_error, left / bench.spectrum.largest_kernel);
+    total += k;
+    largest = std::max(largest, k);
+    row.largest_error = std::max(row.largest_error, left);
   }
-  row.mean_error = sum / static_cast<double>(phi.rows) / bench.spectrum.trace;
+  row.mean_error = total > 0 ? sum / total : 0;
+  row.largest_error = largest > 0 ? row.largest_error / largest : 0;
 }
 
 /// Nothing when the draw touches no row.
@@ -84,7 +99,7 @@ std::optional<SketchPlanRow> measure(const Bench& bench, SketchRecipe sketch_rec
   const Stopwatch mapping;
   map.features(bench.x, phi);
   const double feature_seconds = mapping.seconds();
-  measure_errors(bench, phi, row);
+  measure_errors(bench, map, row);
 
   const double more_rows = static_cast<double>(bench.rows) / static_cast<double>(bench.x.rows());
   const double more_anchors = std::max(1.0, row.anchors / static_cast<double>(sketch.touched()));
@@ -106,12 +121,13 @@ SketchPlanRow measure_or_fail(const Bench& bench, const SketchRecipe& recipe) {
 
 void judge(const Bench& bench, SketchPlan& plan) {
   const SketchRecipe& asked = bench.recipe.sketch;
-  if (asked.size > most_rows) {
-    fail_argument("plan measures sketches on " + std::to_string(most_rows) + " rows, so none larger than that, got " +
-                  bench.recipe.map_text() + "; fit it, and compare the leave-one-out error with that of a smaller one");
+  if (asked.size > bench.most_size()) {
+    fail_argument("plan measures sketches on " + std::to_string(bench.x.rows()) + " rows, so none larger than " +
+                  std::to_string(bench.most_size()) + ", got " + bench.recipe.map_text() +
+                  "; fit it, and compare the leave-one-out error with that of a smaller one");
   }
   for (const Index size : {asked.size / 2, asked.size, 2 * asked.size}) {
-    if (size < 1 || size > most_rows || (size > asked.size && size > bench.x.rows())) continue;
+    if (size < 1 || size > bench.most_size() || (size > asked.size && size > bench.x.rows())) continue;
     SketchRecipe recipe = asked;
     recipe.size = size;
     plan.table.push_back(measure_or_fail(bench, recipe));
@@ -119,15 +135,20 @@ void judge(const Bench& bench, SketchPlan& plan) {
   }
 }
 
-/// Sizes double from 25 until the error is reached, at least to 400; then p shrinks at that size.
+/// Sizes double from 25, at least to 400, until the error is reached and the sketch is K-satisfiable; then p shrinks at the
+/// size that reached the error.
 void advise(const Bench& bench, double error, SketchPlan& plan) {
   SketchRecipe recipe = bench.recipe.sketch;
-  const Index last = std::min<Index>(bench.x.rows(), 1600);
-  for (Index size = std::min<Index>(25, last); size <= last && (size <= 400 || !plan.advised); size *= 2) {
-    report(bench.options.progress, "measuring", std::log2(static_cast<double>(size) / 25) / 7);
+  const Index last = std::min(bench.x.rows(), bench.most_size());
+  const bool isometric = recipe.law != SketchLaw::rp_cholesky;
+  for (Index size = std::min<Index>(25, last);
+       size <= last && (size <= 400 || !plan.advised || (isometric && !plan.satisfiable)); size *= 2) {
+    report(bench.options.progress, "measuring", std::min(1.0, static_cast<double>(plan.table.size()) / 7));
     recipe.size = size;
     plan.table.push_back(measure_or_fail(bench, recipe));
-    if (!plan.advised && plan.table.back().mean_error <= error) plan.advised = plan.table.back();
+    const SketchPlanRow& row = plan.table.back();
+    if (!plan.advised && row.mean_error <= error) plan.advised = row;
+    if (isometric && !plan.satisfiable && row.satisfied.holds()) plan.satisfiable = row;
   }
   if (!plan.advised) return;
   Recipe named = bench.recipe;
@@ -144,6 +165,36 @@ void advise(const Bench& bench, double error, SketchPlan& plan) {
     }
   }
   plan.advised_map = named.map_text();
+}
+
+/// All rows when they are few; else a sample, and rows outside of it. Both are spread over the file.
+void set_rows(Bench& bench, ConstMatrix sample) {
+  if (sample.rows <= most_rows) {
+    bench.x = Matrix<double>(sample);
+    return;
+  }
+  const Index held = sample.rows - most_rows;
+  std::vector<Index> inside;
+  std::vector<Index> outside;
+  for (Index i = 0; i < sample.rows; ++i) {
+    const bool next = (i + 1) * held / sample.rows > i * held / sample.rows;
+    (next ? outside : inside).push_back(i);
+  }
+  bench.x = rows_of(sample, inside);
+  bench.held = rows_of(sample, outside);
+}
+
+/// As --map writes it, without the size.
+std::string law_name(SketchLaw law) {
+  switch (law) {
+    case SketchLaw::nystrom:
+      return "nystrom";
+    case SketchLaw::leverage:
+    case SketchLaw::rp_cholesky:
+      return std::string("nystrom,") + to_string(law);
+    default:
+      return to_string(law);
+  }
 }
 
 /// ‖A‖ and tr A of k(x, z)·A, from K(x, x)/k(x, x).
@@ -163,7 +214,7 @@ void set_outputs(const Bench& bench, RiskSetting& setting) {
 }
 
 void bound_risk(const Bench& bench, double confidence, SketchPlan& plan) {
-  const auto& row = plan.judged ? plan.judged : plan.advised;
+  const auto& row = plan.judged ? plan.judged : plan.satisfiable;
   if (!row || !row->satisfied.holds()) return;
   RiskSetting setting;
   setting.square = bench.recipe.loss == "square";
@@ -203,10 +254,10 @@ SketchPlan make_sketch_plan(RowSource& raw, const FitOptions& options, double er
   const Recipe recipe = prepare(raw, options);
   const TargetCoding coding = recipe.coding();
   ScaledRows scaled(raw, recipe.scaling, coding);
-  Bench bench{recipe, options, one_scalar_kernel(recipe.kernel), 0, {}, {}, {}, gram_speed(recipe.precision)};
-  RowSample sample = sample_rows(scaled, most_rows, Stream(recipe.seed(), "plan"), options.progress);
+  Bench bench{recipe, options, one_scalar_kernel(recipe.kernel), 0, {}, {}, {}, {}, gram_speed(recipe.precision)};
+  const RowSample sample = sample_rows(scaled, most_rows + most_held, Stream(recipe.seed(), "plan"), options.progress);
   bench.rows = sample.present;
-  bench.x = std::move(sample.rows);
+  set_rows(bench, sample.rows);
   report(options.progress, "eigenvalues", 0);
   bench.spectrum = spectrum_to_radius(bench.kernel, bench.x, bench.rows, recipe.seed());
   if (!(bench.spectrum.trace > 0)) fail_argument("the kernel is 0 on these rows");
@@ -216,7 +267,7 @@ SketchPlan make_sketch_plan(RowSource& raw, const FitOptions& options, double er
   plan.rows = bench.rows;
   plan.sampled = bench.x.rows();
   plan.kernel = to_string(recipe.kernel);
-  plan.law = to_string(recipe.sketch.law);
+  plan.law = law_name(recipe.sketch.law);
   plan.radius = bench.radius;
   plan.missed = bench.spectrum.missed / bench.spectrum.trace;
   if (options.map.find(':') != std::string::npos) {
