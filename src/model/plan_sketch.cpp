@@ -153,7 +153,8 @@ void advise(const Bench& bench, double error, SketchPlan& plan) {
   if (!plan.advised) return;
   Recipe named = bench.recipe;
   named.sketch.size = plan.advised->size;
-  if (sparsified(recipe.law)) {
+  const bool free_density = bench.options.map.find("p=") == std::string::npos;
+  if (sparsified(recipe.law) && free_density) {
     recipe.size = plan.advised->size;
     for (const double per_row : {1, 2, 5, 10}) {
       recipe.density = per_row;
