@@ -124,8 +124,8 @@ const std::vector<Verb>& verbs() {
        "  mercer bench canonical --precision float32\n\n"
        "--json prints: job, machine{cpu, threads, blas_kernels, simd, peak_f32, peak_f64, cos_sin_f32, cos_sin_f64}, "
        "result{rows,\n"
-       "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, gram, residual, iterations, "
-       "bound_seconds, peak_memory_bytes}.",
+       "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, gram, residual,\n"
+       "iterations, bound_seconds, peak_memory_bytes}.",
        std::vector<std::string>{"rows", "precision"} + common, run_bench},
   };
   return table;
