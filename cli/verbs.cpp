@@ -81,12 +81,10 @@ const std::vector<Verb>& verbs() {
        "flops_per_second, table[{frequencies, features, typical_error, largest_error, guaranteed_error, memory_bytes, "
        "seconds}].\n"
        "For a sketch: n, sampled, kernel, law, error, confidence, statistical_dimension, statistical_dimension_at_most,\n"
-       "critical_radius_squared, critical_radius_squared_at_least, missed (share of the trace the spectrum lacks), "
-       "advised_map,\n"
-       "advised, satisfiable, judged, table[{size, p, anchors, features, mean_error, largest_error, isometry, constant, "
-       "k_satisfiable,\n"
-       "memory_bytes, seconds}] (the three before it are such rows or null), theorem{p, size, constant} (or null),\n"
-       "risk_bound{approximation, penalty, complexity, confidence, total} (or null).",
+       "critical_radius_squared, critical_radius_squared_at_least, missed (share of the trace the spectrum lacks),\n"
+       "advised_map, advised, satisfiable, judged, table[{size, p, anchors, features, mean_error, largest_error, isometry,\n"
+       "constant, k_satisfiable, memory_bytes, seconds}] (the three before it are such rows or null), theorem{p, size,\n"
+       "constant} or null, risk_bound{approximation, penalty, complexity, confidence, total} or null.",
        std::vector<std::string>{"error", "confidence"} + columns + fitting + reading + common, run_plan},
       {"accumulate", "sum up a shard of the rows, to be merged and solved later", "DATA...", 1, many,
        "Statistics of a shard are all that ridge needs of its rows. Every shard after the first takes the recipe of the "

@@ -12,13 +12,15 @@
 namespace mercer {
 namespace {
 
+/// Rows times columns that leave-one-out keeps at most.
+constexpr double leave_one_out_values = 16e6;
+
 /// An eigendecomposition behaves like 40 m³ flops of the Gram update (measured: it runs on one thread and is bound by
 /// memory), with 2qm² for the leave-one-out rows; Cholesky is m³/3.
 double solve_flops(const FeatureMap& map, const FitOptions& options) {
   const Coupling& coupling = map.coupling();
   const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
   const std::string solver = choose_solver(map, options).solver;
-  constexpr double leave_one_out_values = 16e6;
   if (solver == "eigen") return 40 * m * m * m + 2 * leave_one_out_values * m;
   constexpr double penalties = 18;
   constexpr double rows = 1000;
@@ -51,12 +53,17 @@ double gram_speed(Precision precision) {
 }
 
 double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options) {
-  constexpr double leave_one_out_bytes = 3 * 8 * 16e6;  // rows, rotated rows, their squares
+  constexpr double leave_one_out_bytes = 3 * 8 * leave_one_out_values;  // rows, rotated rows, their squares
   const double kept =
       options.penalty ? 0.0
                       : std::min(leave_one_out_bytes, 24.0 * static_cast<double>(rows) * static_cast<double>(map.columns()));
   const Coupling& coupling = map.coupling();
   return kept + fit_memory_bytes(map.columns(), coupling.parameters(), map.outputs(), coupling.is_constant());
+}
+
+double feature_rows(const FeatureMap& map, Index rows, const FitOptions& options) {
+  const auto n = static_cast<double>(rows);
+  return options.penalty ? n : n + std::min(n, leave_one_out_values / static_cast<double>(map.columns()));
 }
 
 double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options) {

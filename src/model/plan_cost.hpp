@@ -15,6 +15,9 @@ double gram_speed(Precision precision);
 /// Memory of a fit with this map once it is made: statistics, factorisation, rows kept for leave-one-out.
 double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options);
 
+/// How many rows have their features computed: all once, and again those that leave-one-out takes.
+double feature_rows(const FeatureMap& map, Index rows, const FitOptions& options);
+
 /// Flops of the Gram matrix and of the solve, counted at the speed of the Gram update; without the features.
 double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options);
 

@@ -103,9 +103,10 @@ std::optional<SketchPlanRow> measure(const Bench& bench, SketchRecipe sketch_rec
 
   const double more_rows = static_cast<double>(bench.rows) / static_cast<double>(bench.x.rows());
   const double more_anchors = std::max(1.0, row.anchors / static_cast<double>(sketch.touched()));
-  row.seconds = draw_seconds * (needs_rows(law) ? more_rows : 1) + sketch_seconds * more_anchors * more_anchors +
-                factor_seconds + feature_seconds * more_rows * more_anchors +
-                fit_flops(map, bench.rows, bench.options) / bench.flops;
+  row.seconds =
+      draw_seconds * (needs_rows(law) ? more_rows : 1) + sketch_seconds * more_anchors * more_anchors + factor_seconds +
+      feature_seconds * more_anchors * feature_rows(map, bench.rows, bench.options) / static_cast<double>(bench.x.rows()) +
+      fit_flops(map, bench.rows, bench.options) / bench.flops;
   row.memory_bytes = sketch_bytes(sketch_recipe, bench.rows, bench.x.cols()) + fit_bytes(map, bench.rows, bench.options);
   return row;
 }
