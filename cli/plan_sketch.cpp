@@ -85,7 +85,7 @@ void say_theory(const Console& console, const SketchPlan& plan, double confidenc
     console.say("the paper has no theorem for " + plan.law + " sketches; c above is measured");
   }
   if (plan.bound) {
-    console.say("excess risk of that sketch at most " + brief(plan.bound->total()) + " with probability " +
+    console.say("bound on the excess risk with that c: " + brief(plan.bound->total()) + " with probability " +
                 shortest(confidence) + ", for targets in the unit ball (sketch and penalty " +
                 brief(plan.bound->approximation + plan.bound->penalty) + ", complexity " + brief(plan.bound->complexity) +
                 ", confidence " + brief(plan.bound->confidence) + ")");
