@@ -192,6 +192,7 @@ void multiply(const Operands& o, Index i, Index j, int count, Index line, Index 
 void accumulate_tile(const Operands& o, Index tile_i, Index tile_j, MatrixView<float> g) {
   const Index last_i = std::min(o.f.panels(), (tile_i + 1) * tile_panels);
   const Index last_j = std::min(o.f.panels(), (tile_j + 1) * tile_panels);
+  if (o.kernel.begin != nullptr) o.kernel.begin();
   for (Index line = 0; line < o.f.pairs(); line += depth) {
     const Index lines = std::min(depth, o.f.pairs() - line);
     for (Index j = tile_j * tile_panels; j < last_j; j += 3) {
@@ -200,6 +201,7 @@ void accumulate_tile(const Operands& o, Index tile_i, Index tile_j, MatrixView<f
       }
     }
   }
+  if (o.kernel.end != nullptr) o.kernel.end();
 }
 
 }  // namespace

@@ -36,12 +36,18 @@ void prepare(std::ptrdiff_t pairs, const std::uint32_t* panel, std::uint32_t* pr
   }
 }
 
+void begin() {
+  static const TileConfig config = full_tiles();
+  _tile_loadconfig(&config);
+}
+void end() {
+  _tile_release();
+}
+
 void multiply(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_t* b, std::ptrdiff_t panel_stride, int count,
               float* c, std::ptrdiff_t stride) {
-  static const TileConfig config = full_tiles();
   const std::ptrdiff_t row = stride * static_cast<std::ptrdiff_t>(sizeof(float));
   const std::ptrdiff_t next = panel_stride * 16;
-  _tile_loadconfig(&config);
   _tile_loadd(0, c, row);
   if (count > 1) _tile_loadd(1, c + 16, row);
   if (count > 2) _tile_loadd(2, c + 32, row);
@@ -61,13 +67,14 @@ void multiply(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_t*
   _tile_stored(0, c, row);
   if (count > 1) _tile_stored(1, c + 16, row);
   if (count > 2) _tile_stored(2, c + 32, row);
-  _tile_release();
 }
 
 }  // namespace
 
 BfloatKernel bfloat_amx() {
   BfloatKernel kernel = bfloat_avx512();  // every CPU with AMX has AVX-512
+  kernel.begin = begin;
+  kernel.end = end;
   kernel.prepare = prepare;
   kernel.multiply = multiply;
   return kernel;

@@ -11,6 +11,9 @@ struct BfloatKernel {
                       std::ptrdiff_t panel_stride);
   void (*pack_double)(std::ptrdiff_t panels, const double* even, const double* odd, std::uint32_t* out,
                       std::ptrdiff_t panel_stride);
+  /// Around a run of products by one thread; nullptr: nothing to do.
+  void (*begin)();
+  void (*end)();
   /// Reorders a panel that will meet many others (`pairs` lines of 16 pairs, a multiple of 16); nullptr: taken as packed.
   void (*prepare)(std::ptrdiff_t pairs, const std::uint32_t* panel, std::uint32_t* prepared);
   /// C (16 × 16·count floats, row stride `stride`) += Aᵀ B for one prepared panel A and `count` ≤ 3 packed panels B, which

@@ -48,7 +48,7 @@ void pack(std::ptrdiff_t panels, const Real* even, const Real* odd, std::uint32_
 }  // namespace
 
 BfloatKernel bfloat_portable() {
-  return {pack<float>, pack<double>, nullptr, multiply};
+  return {pack<float>, pack<double>, nullptr, nullptr, nullptr, multiply};
 }
 
 }  // namespace mercer
