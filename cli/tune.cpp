@@ -48,8 +48,13 @@ std::string shell_word(const std::string& text) {
 /// What the user gave, with the best configuration in place of what was searched.
 std::string command_line(const Arguments& a, const TuneRow& best) {
   std::vector<std::string> skipped = tuning;
-  for (const char* name : {"kernel", "map", "loss", "penalty", "tune", "holdout", "split", "json", "quiet", "output"})
+  for (const char* name : {"kernel", "map", "loss", "penalty", "tune", "json", "quiet", "output"})
     skipped.emplace_back(name);
+  // To mercer tune these say what to validate on; to fit, what to keep out for good.
+  const bool keeps_out = a.flag("tune") && (a.has("holdout") || a.has("conformal"));
+  for (const char* name : {"holdout", "split"}) {
+    if (!keeps_out) skipped.emplace_back(name);
+  }
   std::string line = "mercer fit";
   for (const std::string& file : a.files) line += " " + shell_word(file);
   const auto fit = std::ranges::find(verbs(), std::string("fit"), &Verb::name);

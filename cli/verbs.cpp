@@ -61,7 +61,7 @@ const std::vector<Verb>& verbs() {
        "  mercer score wind.mercer test.csv\n\n"
        "--json prints: n, targets, rmse, mae, rrmse (per output; relative to the training mean as prediction), arrmse\n"
        "(their mean), r2; for quantiles also levels, pinball, below (share of targets not above), inside, crossed_share,\n"
-       "crossing_mean; of conformal intervals interval_level, interval_coverage, interval_width (per target); for classes: "
+       "crossing_mean; of conformal intervals interval_level, interval_coverage, interval_width (per target); for classes:\n"
        "accuracy, error_percent, classes, confusion (rows: truth); seconds{total}.",
        reading + common, run_score},
       {"gram", "write the exact or approximated Gram matrix of a kernel", "X [Z]", 1, 2,
@@ -134,8 +134,8 @@ const std::vector<Verb>& verbs() {
        "  mercer bench canonical --precision float32\n\n"
        "--json prints: job, machine{cpu, threads, blas_kernels, simd, peak_f32, peak_f64, cos_sin_f32, cos_sin_f64}, "
        "result{rows,\n"
-       "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, gram, residual, iterations, "
-       "bound_seconds, peak_memory_bytes}.",
+       "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, gram, residual,\n"
+       "iterations, bound_seconds, peak_memory_bytes}.",
        std::vector<std::string>{"rows", "precision"} + common, run_bench},
   };
   return table;

@@ -221,7 +221,7 @@ void choose(TuneResult& result, Metric metric, const PenaltyList& penalties) {
     if (better(metric, result.rows[k].score, result.rows[result.best].score)) result.best = k;
   }
   const double chosen = result.rows[result.best].penalty;
-  if (penalties.values.size() > 1 && (chosen == penalties.values.front() || chosen == penalties.values.back())) {
+  if (penalties.values.size() > 2 && (chosen == penalties.values.front() || chosen == penalties.values.back())) {
     result.notes.push_back("the best penalty, " + shortest(chosen) +
                            ", is at the end of those that were tried: give --penalties beyond it");
   }

@@ -47,6 +47,8 @@ def test_tuned_rows_are_not_the_held_out_or_the_calibrating_ones(run, wave):
     fit = run("fit", "wave.csv", *SMALL, "--tune", "--holdout", "0.25", "--conformal", "0.9", "--json").json
     assert fit["n"] == 144 and fit["calibration_rows"] == 36 and fit["holdout"]["n"] == 60
     assert len(fit["tuning"]["table"]) == 3 * 23
+    again = run(*shlex.split(fit["tuning"]["command"])[1:], "--json").json
+    assert again["holdout"] == fit["holdout"] and again["calibration_rows"] == 36
 
 
 def test_results_are_written_and_used_again(run, wave, tmp_path):

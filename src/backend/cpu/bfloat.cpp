@@ -89,7 +89,14 @@ BfloatPath active_bfloat() {
 }
 
 bool bfloat_is_fast() {
-  return active_bfloat() != BfloatPath::portable;
+  switch (active_bfloat()) {
+    case BfloatPath::amx:
+      return true;
+    case BfloatPath::avx512_bf16:
+      return cpu_features().fast_bf16;
+    default:
+      return false;
+  }
 }
 
 BfloatRows::BfloatRows(Index most_rows, Index cols)
@@ -161,23 +168,27 @@ void multiply_at_edge(const BfloatKernel& kernel, const BfloatRows& f, const std
   }
 }
 
-void accumulate_tile(const BfloatKernel& kernel, const BfloatRows& f, Index tile_i, Index tile_j, MatrixView<float> g) {
-  thread_local std::vector<std::uint32_t> prepared;
+/// Asks for the 16 × 48 floats that the next product adds to, while this one runs.
+void prefetch(const float* c, Index stride) {
+  for (Index r = 0; r < panel; ++r) {
+    for (Index s = 0; s < 3; ++s) __builtin_prefetch(c + r * stride + s * panel, 1);
+  }
+}
+
+/// `prepared`: all panels reordered, when the kernel wants that.
+void accumulate_tile(const BfloatKernel& kernel, const BfloatRows& f, const std::vector<std::uint32_t>& prepared,
+                     Index tile_i, Index tile_j, MatrixView<float> g) {
   const Index last_i = std::min(f.panels(), (tile_i + 1) * tile_panels);
   const Index last_j = std::min(f.panels(), (tile_j + 1) * tile_panels);
   for (Index i = tile_i * tile_panels; i < last_i; ++i) {
-    const std::uint32_t* a = f.panel_data(i);
-    if (kernel.prepare != nullptr) {
-      prepared.resize(static_cast<std::size_t>(f.pairs() * panel));
-      kernel.prepare(f.pairs(), a, prepared.data());
-      a = prepared.data();
-    }
+    const std::uint32_t* a = prepared.empty() ? f.panel_data(i) : prepared.data() + i * f.pairs() * panel;
     const bool short_rows = (i + 1) * panel > f.cols();
     for (Index j = tile_j * tile_panels; j < last_j && j <= i; j += 3) {
       const auto count = static_cast<int>(std::min<Index>(3, std::min(last_j, i + 1) - j));
       if (short_rows || (j + count) * panel > f.cols()) {
         multiply_at_edge(kernel, f, a, i, j, count, g);
       } else {
+        if (j + 3 < last_j && j + 3 <= i) prefetch(&g(i * panel, (j + 3) * panel), g.stride);
         kernel.multiply(f.pairs(), a, f.panel_data(j), f.panel_lines(), count, &g(i * panel, j * panel), g.stride);
       }
     }
@@ -188,11 +199,17 @@ void accumulate_tile(const BfloatKernel& kernel, const BfloatRows& f, Index tile
 
 void accumulate_gram(const BfloatRows& f, MatrixView<float> g) {
   const BfloatKernel chosen = kernel();
+  std::vector<std::uint32_t> prepared;
+  if (chosen.prepare != nullptr) {
+    prepared.resize(static_cast<std::size_t>(f.panels() * f.pairs() * panel));
+    parallel_for(f.panels(),
+                 [&](Index q) { chosen.prepare(f.pairs(), f.panel_data(q), prepared.data() + q * f.pairs() * panel); });
+  }
   const Index tiles = (f.panels() + tile_panels - 1) / tile_panels;
   parallel_for(tiles * (tiles + 1) / 2, [&](Index task) {
     Index i = 0;
     while ((i + 1) * (i + 2) / 2 <= task) ++i;
-    accumulate_tile(chosen, f, i, task - i * (i + 1) / 2, g);
+    accumulate_tile(chosen, f, prepared, i, task - i * (i + 1) / 2, g);
   });
 }
 
