@@ -58,7 +58,9 @@ const std::vector<OptionSpec>& option_table() {
        "prediction); "
        "auto: by the loss"},
       {"--length-factors", "LIST", "0.5,1,2", "tune: factors of the kernel's length scales"},
-      {"--penalties", "LIST", "auto", "tune: penalties to try; auto: 10 to 1e-10 in half decades, or the one of --penalty"},
+      {"--penalties", "LIST", "auto",
+       "tune: penalties to try; auto: the one of --penalty, else 10 to 1e-10 in half decades (square loss) or 1 to 1e-9 in "
+       "decades"},
       {"--loss-parameters", "LIST", "", "tune: parameters of huber, epsilon or epsilon2 to try"},
       {"--sizes", "LIST", "", "tune: numbers of frequencies, or sizes of the sketch, to try"},
       {"--trials", "N", "", "tune: this many random draws between the ends of those lists instead of all combinations"},

@@ -50,21 +50,19 @@ void check(const FitOptions& options, const TuneOptions& search) {
   }
 }
 
-PenaltyList penalty_list(const FitOptions& options, const TuneOptions& search) {
-  PenaltyList list;
-  list.values = search.penalties;
-  if (options.penalty) list.values = {*options.penalty};
-  if (list.values.empty()) {
-    list.may_stop = true;
-    constexpr int half_decades = 22;
-    for (int k = 0; k <= half_decades; ++k) {
-      const double decade = std::pow(10.0, 1 - k / 2);  // exact powers, and one number for the halves on every machine
-      list.values.push_back(k % 2 == 0 ? decade : decade * 0.3);
+/// Largest first, as warm starts want them. Square loss: every penalty costs next to nothing. Others: one decade apart.
+std::vector<double> penalty_list(const FitOptions& options, const TuneOptions& search, bool square) {
+  std::vector<double> list = search.penalties;
+  if (options.penalty) list = {*options.penalty};
+  if (list.empty()) {
+    for (int k = square ? 1 : 0; k >= (square ? -10 : -9); --k) {
+      list.push_back(std::pow(10.0, k));
+      if (square && k > -10) list.push_back(0.3 * std::pow(10.0, k));
     }
   }
-  std::ranges::sort(list.values, std::greater<>());
-  const auto repeated = std::ranges::unique(list.values);
-  list.values.erase(repeated.begin(), repeated.end());
+  std::ranges::sort(list, std::greater<>());
+  const auto repeated = std::ranges::unique(list);
+  list.erase(repeated.begin(), repeated.end());
   return list;
 }
 
@@ -113,7 +111,8 @@ class Pieces {
     return size ? map_of_size(options_.map, static_cast<Index>(std::llround(*size))) : options_.map;
   }
   std::string loss(std::optional<double> parameter) const {
-    return parameter ? loss_with(options_.loss, *parameter) : options_.loss;
+    if (parameter) return loss_with(options_.loss, *parameter);
+    return options_.quantiles.empty() ? options_.loss : "pinball";
   }
 
  private:
@@ -153,14 +152,14 @@ std::vector<Candidate> candidates(const Pieces& pieces, const TuneOptions& searc
 }
 
 /// Names rows and comparison: whatever a score depends on besides kernel, map and loss.
-std::string setup_name(RowSource& rows, const FitOptions& o, const TuneOptions& search, const PenaltyList& penalties,
+std::string setup_name(RowSource& rows, const FitOptions& o, const TuneOptions& search, const std::vector<double>& penalties,
                        const std::string& metric) {
   Checksum sum;
   std::string text = metric + " " + o.solver + " " + o.precision + " " + std::to_string(o.standardize) +
                      std::to_string(o.intercept) + std::to_string(o.non_crossing) + " " + std::to_string(o.seed) + " " +
                      std::to_string(o.passes) + " " + std::to_string(search.folds.in_order) + " " +
                      (search.folds.holdout ? "h" + shortest(*search.folds.holdout) : std::to_string(search.folds.folds));
-  for (const double v : penalties.values) text += " " + shortest(v);
+  for (const double v : penalties) text += " " + shortest(v);
   for (const double v : o.quantiles) text += " q" + shortest(v);
   for (const std::string& name : o.classes) text += " " + name;
   sum.update(std::as_bytes(std::span(text)));
@@ -176,13 +175,12 @@ std::string setup_name(RowSource& rows, const FitOptions& o, const TuneOptions& 
   return sum.hex().substr(0, 16);
 }
 
-/// Mean over folds for the penalties that every fold reached.
-std::vector<TuneRow> summarise(const Candidate& candidate, const std::string& loss, const PenaltyList& penalties,
+/// Mean over folds.
+std::vector<TuneRow> summarise(const Candidate& candidate, const std::string& loss, const std::vector<double>& penalties,
                                const std::vector<std::vector<double>>& by_fold) {
   std::vector<TuneRow> rows;
-  for (std::size_t k = 0; k < penalties.values.size(); ++k) {
-    if (std::ranges::any_of(by_fold, [&](const auto& scores) { return scores.size() <= k; })) break;
-    TuneRow row{candidate.kernel, candidate.map, loss, penalties.values[k], 0, std::numeric_limits<double>::quiet_NaN()};
+  for (std::size_t k = 0; k < penalties.size(); ++k) {
+    TuneRow row{candidate.kernel, candidate.map, loss, penalties[k], 0, std::numeric_limits<double>::quiet_NaN()};
     const auto n = static_cast<double>(by_fold.size());
     double square = 0;
     for (const auto& scores : by_fold) row.score += scores[k] / n;
@@ -195,7 +193,7 @@ std::vector<TuneRow> summarise(const Candidate& candidate, const std::string& lo
 
 /// Scores what `results` does not have yet of a candidate: every fold in turn.
 std::vector<TuneRow> validate(RowSource& rows, const Folds& folds, const FitOptions& options, const Candidate& candidate,
-                              const std::vector<std::string>& losses, const PenaltyList& penalties,
+                              const std::vector<std::string>& losses, const std::vector<double>& penalties,
                               const std::string& metric, const std::function<void(Index)>& tell) {
   FitOptions inner = options;
   inner.kernel = candidate.kernel;
@@ -215,13 +213,13 @@ std::vector<TuneRow> validate(RowSource& rows, const Folds& folds, const FitOpti
   return result;
 }
 
-void choose(TuneResult& result, Metric metric, const PenaltyList& penalties) {
+void choose(TuneResult& result, Metric metric, const std::vector<double>& penalties) {
   if (result.rows.empty()) fail_argument("no configuration could be scored: the validation rows have no weight");
   for (std::size_t k = 1; k < result.rows.size(); ++k) {
     if (better(metric, result.rows[k].score, result.rows[result.best].score)) result.best = k;
   }
   const double chosen = result.rows[result.best].penalty;
-  if (penalties.values.size() > 2 && (chosen == penalties.values.front() || chosen == penalties.values.back())) {
+  if (penalties.size() > 2 && (chosen == penalties.front() || chosen == penalties.back())) {
     result.notes.push_back("the best penalty, " + shortest(chosen) +
                            ", is at the end of those that were tried: give --penalties beyond it");
   }
@@ -231,13 +229,15 @@ void choose(TuneResult& result, Metric metric, const PenaltyList& penalties) {
 
 TuneResult tune(RowSource& rows, const FitOptions& options, const TuneOptions& search) {
   check(options, search);
-  const PenaltyList penalties = penalty_list(options, search);
   const Pieces pieces(rows, options);
   const std::vector<Candidate> all = candidates(pieces, search, options.seed);
   FitOptions first = options;
   first.loss = all.front().losses.front();
   first.kernel = all.front().kernel;
-  const Metric metric = parse_metric(search.metric, prepare(rows, first));
+  const Recipe recipe = prepare(rows, first);
+  const Metric metric = parse_metric(search.metric, recipe);
+  const bool square = recipe.loss == "square" && options.solver != "admm" && options.solver != "adam";
+  const std::vector<double> penalties = penalty_list(options, search, square);
   TuneResult result;
   result.metric = metric_name(metric);
   const Index n = count_rows(rows);

@@ -13,9 +13,10 @@ namespace mercer {
 /// Where to look for a better model, and how to compare.
 struct TuneOptions {
   std::vector<double> length_factors = {0.5, 1, 2};  ///< of every length scale of the kernel
-  std::vector<double> penalties;                     ///< empty: 10 … 1e-10 in half decades, or the penalty of the fit
-  std::vector<double> loss_parameters;               ///< of huber, epsilon, epsilon2; empty: that of the fit
-  std::vector<Index> sizes;                          ///< frequencies, or the size of the sketch; empty: that of the fit
+  std::vector<double>
+      penalties;  ///< empty: options.penalty; without one 10 … 1e-10 in half decades (square), 1 … 1e-9 in decades
+  std::vector<double> loss_parameters;  ///< of huber, epsilon, epsilon2; empty: that of the fit
+  std::vector<Index> sizes;             ///< frequencies, or the size of the sketch; empty: that of the fit
   Index trials = 0;  ///< above 0: as many random draws between the ends of the lists, instead of all their combinations
   FoldPlan folds;
   std::string metric = "auto";
@@ -42,8 +43,7 @@ struct TuneResult {
 };
 
 /// Cross-validates every configuration. All penalties of one map share its features and one factorisation (square loss), or
-/// are solved in turn from the largest, each started from the last (other losses; such a path ends once the metric has got
-/// worse three times in a row, unless the penalties were given). Costs folds × maps fits.
+/// are solved in turn from the largest, each started from the last (other losses). Costs folds × maps fits.
 TuneResult tune(RowSource& rows, const FitOptions& options, const TuneOptions& search);
 
 /// The fit that a row of the result describes.

@@ -15,7 +15,6 @@ namespace {
 /// Enough for a comparison: the noise of a fold is larger than this gap.
 constexpr double coarse_gap = 1e-2;
 constexpr int most_passes = 500;
-constexpr int patience = 3;
 
 struct Function {
   Matrix<double> weights;
@@ -89,12 +88,10 @@ std::vector<double> ridge_path(const Fold& fold, const FeatureMap& map, const st
 
 /// From the largest penalty down, each solve started from the last.
 std::vector<double> convex_path(const Fold& fold, const Recipe& recipe, const FeatureMap& map, const ConvexSolver& solver,
-                                const PenaltyList& penalties, const Loss& loss) {
+                                const std::vector<double>& penalties, const Loss& loss) {
   std::vector<double> scores;
   ConvexState warm;
-  double best = 0;
-  int worse = 0;
-  for (const double penalty : penalties.values) {
+  for (const double penalty : penalties) {
     ConvexOptions convex;
     convex.penalty = penalty;
     convex.tolerance = coarse_gap;
@@ -104,21 +101,17 @@ std::vector<double> convex_path(const Fold& fold, const Recipe& recipe, const Fe
     std::vector<Function> function(1);
     function.front() = {std::move(s.weights), std::move(s.intercept)};
     scores.push_back(evaluate(fold, recipe, map, function, loss).front());
-    const bool improved = scores.size() == 1 || better(fold.metric, scores.back(), best);
-    if (improved) best = scores.back();
-    worse = improved ? 0 : worse + 1;
-    if (penalties.may_stop && worse >= patience) break;
   }
   return scores;
 }
 
 /// A whole fit for each penalty: exact models, and solvers that never see a Gram matrix.
 std::vector<double> separate_fits(const Fold& fold, const Recipe& recipe, RowSource& train, FitOptions options,
-                                  const PenaltyList& penalties, const Loss& loss) {
+                                  const std::vector<double>& penalties, const Loss& loss) {
   std::vector<double> scores;
   options.uncertainty = "none";
   options.conformal.reset();
-  for (const double penalty : penalties.values) {
+  for (const double penalty : penalties) {
     options.penalty = penalty;
     const auto state = fit_state(train, recipe, options);
     if (state->problem) {
@@ -135,7 +128,7 @@ std::vector<double> separate_fits(const Fold& fold, const Recipe& recipe, RowSou
 }  // namespace
 
 std::vector<std::vector<double>> fold_scores(RowSource& raw_train, RowSource& raw_validation, const FitOptions& options,
-                                             const std::vector<std::string>& losses, const PenaltyList& penalties,
+                                             const std::vector<std::string>& losses, const std::vector<double>& penalties,
                                              const std::string& metric) {
   std::vector<std::vector<double>> scores;
   FitOptions inner = options;
@@ -170,7 +163,7 @@ std::vector<std::vector<double>> fold_scores(RowSource& raw_train, RowSource& ra
     if (convex) {
       scores.push_back(convex_path(fold, with_loss, *map, *solver, penalties, *loss));
     } else if (ridge == "eigen" || ridge == "cholesky" || ridge == "refined") {
-      scores.push_back(ridge_path(fold, *map, ridge, penalties.values, *loss));
+      scores.push_back(ridge_path(fold, *map, ridge, penalties, *loss));
     } else {
       scores.push_back(separate_fits(fold, with_loss, raw_train, inner, penalties, *loss));
     }

@@ -10,16 +10,10 @@
 
 namespace mercer {
 
-/// The penalties to try on one map, largest first.
-struct PenaltyList {
-  std::vector<double> values;
-  bool may_stop = false;  ///< losses other than square: after three that were worse in a row
-};
-
-/// The metric of each penalty on the validation rows, fitted on the training rows by options.kernel, options.map and each of
-/// `losses`: scores[loss][penalty], shorter where a path was stopped early.
+/// The metric of each penalty (largest first) on the validation rows, fitted on the training rows by options.kernel,
+/// options.map and each of `losses`: scores[loss][penalty].
 std::vector<std::vector<double>> fold_scores(RowSource& train, RowSource& validation, const FitOptions& options,
-                                             const std::vector<std::string>& losses, const PenaltyList& penalties,
+                                             const std::vector<std::string>& losses, const std::vector<double>& penalties,
                                              const std::string& metric);
 
 }  // namespace mercer

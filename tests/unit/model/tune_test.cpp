@@ -193,6 +193,7 @@ TEST(Tune, QuantilesByPinballLoss) {
   ArrayRows rows = s.rows();
   const TuneResult result = tune(rows, options, search);
   EXPECT_EQ(result.metric, "pinball");
+  EXPECT_EQ(result.rows.front().loss, "pinball");
   for (const TuneRow& row : result.rows) {
     const double expected =
         by_hand(s, tuned(options, row), search.folds, [](const Data& test, const Matrix<double>& f, const Data&) {
@@ -247,16 +248,17 @@ TEST(Tune, DefaultsFindTheWidthOfAKnownFunction) {
   EXPECT_EQ(result.rows[result.best].kernel, result.rows.front().kernel);
 }
 
-TEST(Tune, EndsAPathThatOnlyGetsWorse) {
-  Data s = data(60, 1, 1);
-  for (Index i = 0; i < 60; ++i) s.y(i, 0) = normals(60, 1, "pure noise", 6)(i, 0);
+TEST(Tune, DefaultPenaltiesOfOtherLosses) {
+  const Data s = data(60, 1, 1);
   FitOptions options = base();
   options.loss = "huber:1";
   TuneOptions search;
-  search.length_factors = {0.3};
+  search.length_factors = {1};
   search.folds.folds = 2;
   ArrayRows rows = s.rows();
-  EXPECT_LT(tune(rows, options, search).rows.size(), 20u);
+  const TuneResult result = tune(rows, options, search);
+  ASSERT_EQ(result.rows.size(), 10u);
+  for (std::size_t k = 0; k < 10; ++k) EXPECT_EQ(result.rows[k].penalty, std::pow(10.0, -static_cast<int>(k)));
 }
 
 TEST(Tune, RandomDrawsStayWithinTheEnds) {
