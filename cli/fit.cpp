@@ -109,6 +109,8 @@ void tell(const Console& console, const FitSummary& s, const Dataset& data, cons
 
 /// What --holdout makes of the rows.
 struct Parts {
+  Parts(Dataset& data, const Split& split)
+      : train(data, split, SplitRows::Part::train), test(data, split, SplitRows::Part::test) {}
   SplitRows train;
   SplitRows test;
 };
@@ -117,8 +119,7 @@ std::unique_ptr<Parts> hold_out(Dataset& data, const Arguments& a, const FitOpti
   const Split split{a.number("holdout"), options.time_order, options.seed};
   if (!(split.test_fraction > 0 && split.test_fraction < 1))
     fail_argument("--holdout must lie between 0 and 1, got " + a.text("holdout"));
-  return std::unique_ptr<Parts>(
-      new Parts{SplitRows(data, split, SplitRows::Part::train), SplitRows(data, split, SplitRows::Part::test)});
+  return std::make_unique<Parts>(data, split);
 }
 
 /// Rows → recipe → model; with intervals, recipe and configuration too come from the training part alone.

@@ -110,15 +110,15 @@ double gram_speed(Precision precision) {
 
 /// Flops of the solve, counted at the speed of the Gram update. An eigendecomposition behaves like 40 m³ of those (measured:
 /// it runs on one thread and is bound by memory), with 2qm² for the leave-one-out rows; Cholesky is m³/3.
-double solve_flops(const FourierMap& map, const FitOptions& options) {
+double solve_flops(const FourierMap& map, Index rows, const FitOptions& options) {
   const Coupling& coupling = map.coupling();
   const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
-  const std::string solver = choose_solver(map, options).solver;
+  const std::string solver = choose_solver(map, rows, options).solver;
   constexpr double leave_one_out_values = 16e6;
   if (solver == "eigen") return 40 * m * m * m + 2 * leave_one_out_values * m;
   constexpr double penalties = 18;
-  constexpr double rows = 1000;
-  return options.penalty ? m * m * m / 3 : penalties * (m * m * m / 3 + rows * m * m);
+  constexpr double left_out = 1000;
+  return options.penalty ? m * m * m / 3 : penalties * (m * m * m / 3 + left_out * m * m);
 }
 
 }  // namespace
@@ -175,9 +175,9 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
     row.memory_bytes =
         options.penalty ? 0.0 : std::min(leave_one_out_bytes, 24.0 * static_cast<double>(plan.rows * map.columns()));
     row.memory_bytes += fit_memory_bytes(map.columns(), map.coupling().parameters(), p, map.coupling().is_constant());
-    row.seconds =
-        (static_cast<double>(plan.rows) * std::pow(static_cast<double>(map.columns()), 2) + solve_flops(map, options)) /
-        plan.flops;
+    row.seconds = (static_cast<double>(plan.rows) * std::pow(static_cast<double>(map.columns()), 2) +
+                   solve_flops(map, plan.rows, options)) /
+                  plan.flops;
     plan.table.push_back(row);
   }
   // Error falls like D^-1/2: carry the largest map's measurement over to the wanted error.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <span>
 
 #include "base/fail.hpp"
 #include "base/progress.hpp"
@@ -61,8 +63,7 @@ std::vector<double> penalty_list(const FitOptions& options, const TuneOptions& s
     }
   }
   std::ranges::sort(list, std::greater<>());
-  const auto repeated = std::ranges::unique(list);
-  list.erase(repeated.begin(), repeated.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
   return list;
 }
 
@@ -71,7 +72,7 @@ std::string map_of_size(const std::string& text, Index size) {
   parse_map(text, recipe);
   if (recipe.exact()) fail_argument("--map exact has no size to search; leave --sizes out");
   (recipe.map == MapKind::fourier ? recipe.fourier.frequencies : recipe.sketch.size) = size;
-  const std::string sized = recipe.map_text();
+  std::string sized = recipe.map_text();
   parse_map(sized, recipe);  // refuses sizes that are none
   return sized;
 }

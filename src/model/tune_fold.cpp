@@ -155,7 +155,7 @@ std::vector<std::vector<double>> fold_scores(RowSource& raw_train, RowSource& ra
     setup.non_crossing = recipe.non_crossing;
     solver.emplace(*map, train, setup);
   }
-  const std::string ridge = map && !descent && !convex ? choose_solver(*map, inner).solver : "";
+  const std::string ridge = map && !descent && !convex ? choose_solver(*map, train.row_count(), inner).solver : "";
   for (const std::string& text : losses) {
     Recipe with_loss = recipe;  // losses that differ in a parameter share everything else
     const auto loss = make_loss(text == losses.front() ? recipe.loss : text, recipe.outputs());
