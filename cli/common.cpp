@@ -44,20 +44,24 @@ DatasetOptions dataset_options(const Arguments& a) {
   return options;
 }
 
-namespace {
-
-std::vector<double> number_list(const std::string& text, const std::string& option) {
+std::vector<double> number_list(const Arguments& a, const std::string& name) {
+  const std::string text = a.text(name);
   std::vector<double> numbers;
   for (const std::string& part : split(text, ',')) {
     double value = 0;
-    if (!parse_number(part, value))
-      fail_argument(option + " " + mercer::quoted(text) + ": " + mercer::quoted(part) + " is not a number");
+    if (!parse_number(trim(part), value))
+      fail_argument("--" + name + " " + mercer::quoted(text) + ": " + mercer::quoted(part) + " is not a number");
     numbers.push_back(value);
   }
   return numbers;
 }
 
-}  // namespace
+bool in_time_order(const Arguments& a) {
+  const std::string how = a.text("split");
+  if (how != "random" && how != "time")
+    fail_argument("--split " + mercer::quoted(how) + " is not random or time" + did_you_mean(how, {"random", "time"}));
+  return how == "time";
+}
 
 FitOptions fit_options(const Arguments& a) {
   FitOptions options;
@@ -78,9 +82,10 @@ FitOptions fit_options(const Arguments& a) {
   options.seed = static_cast<std::uint64_t>(a.integer("seed", 0));
   options.memory_bytes = a.bytes("memory");
   if (a.text("tolerance") != "auto") options.tolerance = a.number("tolerance");
+  if (a.has("conformal")) options.conformal = a.number("conformal");
   options.loss = a.text("loss");
   options.non_crossing = a.flag("non-crossing");
-  if (a.has("quantiles")) options.quantiles = number_list(a.text("quantiles"), "--quantiles");
+  if (a.has("quantiles")) options.quantiles = number_list(a, "quantiles");
   options.passes = static_cast<int>(std::min<std::int64_t>(1000000, a.integer("passes", 1)));
   return options;
 }
@@ -146,6 +151,40 @@ class QuantileTally {
   double crossing_ = 0;
 };
 
+/// How often conformal intervals hold the target, and how wide they are (weights count).
+class IntervalTally {
+ public:
+  explicit IntervalTally(const Model& model)
+      : model_(model), inside_(at(model.interval_outputs()), 0.0), width_(at(model.interval_outputs()), 0.0) {}
+
+  void add(const RowBlock& block) {
+    Matrix<double> lower(block.rows(), model_.interval_outputs());
+    Matrix<double> upper(block.rows(), model_.interval_outputs());
+    model_.predict_interval(block.inputs, lower, upper);
+    for (Index i = 0; i < block.rows(); ++i) {
+      const double w = block.weights.empty() ? 1.0 : block.weights[at(i)];
+      weight_ += w;
+      for (Index a = 0; a < lower.cols(); ++a) {
+        const double y = block.targets(i, a);
+        inside_[at(a)] += lower(i, a) <= y && y <= upper(i, a) ? w : 0.0;
+        width_[at(a)] += w * (upper(i, a) - lower(i, a));
+      }
+    }
+  }
+
+  void finish(Scores& scores) const {
+    scores.interval_level = model_.summary().interval_level;
+    scores.interval_names = model_.state().recipe.schema.targets;
+    for (const double v : inside_) scores.coverage.push_back(v / weight_);
+    for (const double v : width_) scores.width.push_back(v / weight_);
+  }
+
+ private:
+  const Model& model_;
+  std::vector<double> inside_, width_;
+  double weight_ = 0;
+};
+
 }  // namespace
 
 Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
@@ -157,6 +196,7 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
   Scores scores;
   scores.confusion.assign(model.classes().size(), std::vector<double>(model.classes().size(), 0.0));
   QuantileTally quantiles(recipe.levels);
+  IntervalTally intervals(model);
   double correct = 0;
   RowBlock block;
   rows.rewind();
@@ -165,6 +205,7 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
            static_cast<double>(block.first_row) / static_cast<double>(std::max<Index>(1, rows.row_count())));
     Matrix<double> prediction(block.rows(), model.outputs());
     model.predict(block.inputs, prediction);
+    if (model.has_intervals()) intervals.add(block);
     for (Index i = 0; i < block.rows(); ++i) {
       const double w = block.weights.empty() ? 1.0 : block.weights[at(i)];
       scores.rows += 1;
@@ -197,6 +238,7 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
   }
   scores.names = recipe.output_names();
   if (!recipe.levels.empty()) quantiles.finish(scores);
+  if (model.has_intervals()) intervals.finish(scores);
   for (Index a = 0; a < p; ++a) {
     scores.rmse.push_back(std::sqrt(error[at(a)] / weight[at(a)]));
     scores.mae.push_back(absolute[at(a)] / weight[at(a)]);
@@ -222,6 +264,11 @@ nlohmann::json to_json(const Scores& s, const std::vector<std::string>& classes)
   j["mae"] = s.mae;
   j["arrmse"] = s.arrmse;
   j["r2"] = s.r2;
+  if (s.interval_level) {
+    j["interval_level"] = *s.interval_level;
+    j["interval_coverage"] = s.coverage;
+    j["interval_width"] = s.width;
+  }
   if (!s.levels.empty()) {
     j["levels"] = s.levels;
     j["pinball"] = s.pinball;
@@ -232,6 +279,19 @@ nlohmann::json to_json(const Scores& s, const std::vector<std::string>& classes)
   }
   return j;
 }
+
+namespace {
+
+std::string interval_text(const Scores& s) {
+  std::string out;
+  for (std::size_t a = 0; a < s.coverage.size(); ++a) {
+    out += "\n" + s.interval_names[a] + ": " + brief(100 * s.coverage[a]) + " % of rows inside the intervals of level " +
+           brief(100 * *s.interval_level) + " %, which are " + brief(s.width[a]) + " wide in the mean";
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
   constexpr std::size_t widest_confusion = 20;
@@ -253,12 +313,13 @@ std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
       rows.push_back({s.names[a], brief(s.pinball[a]), brief(100 * s.below[a]) + " %", brief(100 * s.levels[a]) + " %"});
     return table({"quantile", "pinball loss", "targets below", "should be"}, rows) + "\n" + brief(100 * s.inside) +
            " % of targets between the lowest and the highest, " + brief(100 * s.crossed) + " % of neighbouring pairs cross" +
-           (s.crossed > 0 ? " (by " + brief(s.crossing) + " in the mean)" : "") + ", on " + counted(s.rows, "row");
+           (s.crossed > 0 ? " (by " + brief(s.crossing) + " in the mean)" : "") + ", on " + counted(s.rows, "row") +
+           interval_text(s);
   }
   for (std::size_t a = 0; a < s.names.size(); ++a)
     rows.push_back({s.names[a], brief(s.rmse[a]), brief(s.mae[a]), brief(s.rrmse[a])});
   return table({"target", "RMSE", "MAE", "RRMSE"}, rows) + "\nR² " + brief(s.r2) + ", mean RRMSE " + brief(s.arrmse) +
-         ", on " + counted(s.rows, "row") + " (RRMSE 1 is the training mean as prediction)";
+         ", on " + counted(s.rows, "row") + " (RRMSE 1 is the training mean as prediction)" + interval_text(s);
 }
 
 void require_targets(const Dataset& data, const Arguments& a) {

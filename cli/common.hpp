@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ namespace mercer::cli {
 
 DatasetOptions dataset_options(const Arguments& arguments);
 FitOptions fit_options(const Arguments& arguments);
+/// "0.1,0.5" as numbers; Error naming the option otherwise.
+std::vector<double> number_list(const Arguments& arguments, const std::string& name);
+/// --split: true for time.
+bool in_time_order(const Arguments& arguments);
 /// Opens files as the model was trained on them. With `targets_optional` a file of inputs alone is fine.
 std::unique_ptr<Dataset> open_like(const std::vector<std::string>& files, const Schema& schema, const Arguments& arguments,
                                    bool targets_optional);
@@ -30,12 +35,15 @@ struct Scores {
   double arrmse = 0;                     ///< mean of rrmse
   double r2 = 0;         ///< 1 - Σ squared errors / Σ squared deviations from the mean of these rows, mean over outputs
   double accuracy = -1;  ///< classification
-  std::vector<double> levels;   ///< of quantiles: then names, rmse and so on are per level
-  std::vector<double> pinball;  ///< mean pinball loss of each level
-  std::vector<double> below;    ///< share of targets not above each quantile: the level itself when it is right
-  double crossed = 0;           ///< share of neighbouring pairs of quantiles in the wrong order
-  double crossing = 0;          ///< mean over such pairs of how far they cross, in the units of the target
-  double inside = 0;            ///< share of targets between the lowest and the highest quantile
+  std::vector<double> levels;               ///< of quantiles: then names, rmse and so on are per level
+  std::vector<double> pinball;              ///< mean pinball loss of each level
+  std::vector<double> below;                ///< share of targets not above each quantile: the level itself when it is right
+  double crossed = 0;                       ///< share of neighbouring pairs of quantiles in the wrong order
+  double crossing = 0;                      ///< mean over such pairs of how far they cross, in the units of the target
+  double inside = 0;                        ///< share of targets between the lowest and the highest quantile
+  std::optional<double> interval_level;     ///< of conformal intervals
+  std::vector<double> coverage, width;      ///< of those, per target: share of rows inside, mean width
+  std::vector<std::string> interval_names;  ///< the targets
   std::vector<std::vector<double>> confusion;  ///< rows: truth, columns: prediction
 };
 Scores score_rows(const Model& model, RowSource& rows, Progress* progress);
@@ -61,6 +69,7 @@ int run_info(const Arguments& arguments);
 int run_accumulate(const Arguments& arguments);
 int run_merge(const Arguments& arguments);
 int run_solve(const Arguments& arguments);
+int run_tune(const Arguments& arguments);
 int run_plan(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_demo(const Arguments& arguments);

@@ -7,10 +7,12 @@
 #include "common.hpp"
 #include "io/split.hpp"
 #include "io/tensor_file.hpp"
+#include "model/conformal.hpp"
 #include "model/fit.hpp"
 #include "model/recipe_json.hpp"
 #include "model/state.hpp"
 #include "model/statistics_file.hpp"
+#include "tuning.hpp"
 
 namespace mercer::cli {
 namespace {
@@ -94,6 +96,7 @@ void tell(const Console& console, const FitSummary& s, const Dataset& data, cons
                                       ? std::string(", ") + (s.iterations > 0 ? "about " : "") +
                                             brief(s.degrees_of_freedom) + " effective degrees of freedom"
                                       : ""));
+  if (s.interval_level) console.say("intervals " + interval_promise(s));
   for (const auto& note : s.notes) console.say("note: " + note);
   console.say("took " + human_seconds(s.seconds.at("total")) + ", at most " +
               human_bytes(static_cast<double>(s.peak_memory_bytes)) + " resident");
@@ -104,6 +107,35 @@ void tell(const Console& console, const FitSummary& s, const Dataset& data, cons
   }
 }
 
+/// What --holdout makes of the rows.
+struct Parts {
+  Parts(Dataset& data, const Split& split)
+      : train(data, split, SplitRows::Part::train), test(data, split, SplitRows::Part::test) {}
+  SplitRows train;
+  SplitRows test;
+};
+
+std::unique_ptr<Parts> hold_out(Dataset& data, const Arguments& a, const FitOptions& options) {
+  const Split split{a.number("holdout"), options.time_order, options.seed};
+  if (!(split.test_fraction > 0 && split.test_fraction < 1))
+    fail_argument("--holdout must lie between 0 and 1, got " + a.text("holdout"));
+  return std::make_unique<Parts>(data, split);
+}
+
+/// Rows → recipe → model; with intervals, recipe and configuration too come from the training part alone.
+Model fit_rows(RowSource& rows, Opened& opened, const Arguments& a, const Console& console, FitOptions options,
+               nlohmann::json& json) {
+  std::unique_ptr<ConformalRows> parts;
+  if (options.conformal) parts = std::make_unique<ConformalRows>(rows, options);
+  RowSource& train = parts ? static_cast<RowSource&>(parts->train) : rows;
+  if (a.flag("tune")) options = tune_rows(train, a, console, options, json);
+  if (!opened.prepared) {
+    opened.recipe = prepare(train, options);
+    opened.recipe.schema = opened.data->schema();
+  }
+  return parts ? fit_calibrated(*parts, opened.recipe, options) : fit_recipe(train, opened.recipe, options);
+}
+
 }  // namespace
 
 int run_fit(const Arguments& a) {
@@ -112,8 +144,16 @@ int run_fit(const Arguments& a) {
   TerminalProgress progress(a.flag("quiet"));
   warn_about_backend(console);
   FitOptions options = fit_options(a);
-  if (a.has("split") && !a.has("holdout"))
-    fail_argument("--split says what --holdout keeps out; give --holdout too, e.g. --holdout 0.2");
+  const bool in_order = in_time_order(a);
+  if (a.has("split") && !a.has("holdout") && !options.conformal && !a.flag("tune"))
+    fail_argument("--split says what --holdout, --conformal and --tune keep out; give one of them, e.g. --holdout 0.2");
+  check_tuning(a);
+  if (a.has("like") && options.conformal) {
+    fail_argument(
+        "--conformal cannot be given with --like: its promise holds when nothing of the model came from the calibration "
+        "rows, the recipe included");
+  }
+  options.time_order = in_order;
   check_output(a);
   options.progress = &progress;
   const Stopwatch reading;
@@ -121,27 +161,10 @@ int run_fit(const Arguments& a) {
   const double read_seconds = reading.seconds();
 
   Dataset& data = *opened.data;
-  std::unique_ptr<SplitRows> train;
-  std::unique_ptr<SplitRows> test;
-  if (a.has("holdout")) {
-    Split split;
-    split.test_fraction = a.number("holdout");
-    split.seed = options.seed;
-    if (!(split.test_fraction > 0 && split.test_fraction < 1))
-      fail_argument("--holdout must lie between 0 and 1, got " + a.text("holdout"));
-    const std::string how = a.text("split");
-    if (how != "random" && how != "time")
-      fail_argument("--split " + mercer::quoted(how) + " is not random or time" + did_you_mean(how, {"random", "time"}));
-    split.in_order = how == "time";
-    train = std::make_unique<SplitRows>(data, split, SplitRows::Part::train);
-    test = std::make_unique<SplitRows>(data, split, SplitRows::Part::test);
-  }
-  RowSource& rows = train ? static_cast<RowSource&>(*train) : data;
-  if (!opened.prepared) {
-    opened.recipe = prepare(rows, options);
-    opened.recipe.schema = data.schema();
-  }
-  const Model model = fit_recipe(rows, opened.recipe, options);
+  const std::unique_ptr<Parts> parts = a.has("holdout") ? hold_out(data, a, options) : nullptr;
+  RowSource& rows = parts ? static_cast<RowSource&>(parts->train) : data;
+  nlohmann::json tuning;
+  const Model model = fit_rows(rows, opened, a, console, options, tuning);
   if (a.has("output")) model.save(a.text("output"));
 
   FitSummary summary = model.summary();
@@ -149,11 +172,12 @@ int run_fit(const Arguments& a) {
   summary.seconds["total"] = total.seconds();
   tell(console, summary, data, a.text("output"));
   nlohmann::json json = to_json(summary);
+  if (a.flag("tune")) json["tuning"] = tuning;
   json["rows_dropped"] = data.rows_dropped();
   json["cells_filled"] = data.cells_filled();
   json["model"] = a.text("output");
-  if (test) {
-    const Scores scores = score_rows(model, *test, &progress);
+  if (parts) {
+    const Scores scores = score_rows(model, parts->test, &progress);
     console.say("\nheld-out rows:\n" + to_text(scores, model.classes()));
     json["holdout"] = to_json(scores, model.classes());
   }

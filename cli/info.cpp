@@ -8,6 +8,7 @@
 #include "base/resources.hpp"
 #include "base/text.hpp"
 #include "common.hpp"
+#include "model/conformal.hpp"
 #include "model/recipe_json.hpp"
 #include "model/state.hpp"
 
@@ -99,6 +100,7 @@ int run_info(const Arguments& a) {
     console.say("noise      standard deviation " + join(noise, ", ") + " (in the units of the targets)");
     console.say("spread     " + posterior_words(s));
   }
+  if (model.has_intervals()) console.say("intervals  " + interval_promise(f));
   for (const auto& note : f.notes) console.say("note: " + note);
   nlohmann::json json = to_json(f);
   json["seed"] = r.seed();

@@ -42,7 +42,29 @@ const std::vector<OptionSpec>& option_table() {
       {"--format", "F", "", "csv, tsv, arff, svmlight, npy, idx, hdf5; default: by name and content"},
       {"--header", "H", "auto", "does a CSV begin with column names: auto, yes, no"},
       {"--holdout", "FRACTION", "", "keep this share of the rows out of the fit and score the model on them"},
-      {"--split", "HOW", "random", "what --holdout keeps out: random rows (by --seed), or the last rows in time: time"},
+      {"--split", "HOW", "random",
+       "which rows are kept out: random ones (by --seed), or, for rows ordered in time, the last (folds of --tune: blocks "
+       "of "
+       "neighbours): time"},
+      {"--conformal", "LEVEL", "",
+       "intervals that hold a new row with at least this probability, e.g. 0.9, calibrated on a fifth of the rows, which "
+       "the "
+       "fit does not see"},
+      {"--tune", "", "",
+       "search kernel, map, loss and penalty by cross-validation first, as mercer tune does, then fit the best"},
+      {"--folds", "K", "5", "tune: parts of the rows that are validated on in turn"},
+      {"--metric", "M", "auto",
+       "tune: rmse, mae, loss, pinball, accuracy, arrmse (mean over outputs of the RMSE relative to the mean as "
+       "prediction); "
+       "auto: by the loss"},
+      {"--length-factors", "LIST", "0.5,1,2", "tune: factors of the kernel's length scales"},
+      {"--penalties", "LIST", "auto",
+       "tune: penalties to try; auto: the one of --penalty, else 10 to 1e-10 in half decades (square loss) or 1 to 1e-9 in "
+       "decades"},
+      {"--loss-parameters", "LIST", "", "tune: parameters of huber, epsilon or epsilon2 to try"},
+      {"--sizes", "LIST", "", "tune: numbers of frequencies, or sizes of the sketch, to try"},
+      {"--trials", "N", "", "tune: this many random draws between the ends of those lists instead of all combinations"},
+      {"--results", "FILE", "", "tune: a CSV of every configuration; a search that was stopped goes on from it"},
       {"--like", "FILE", "", "use the recipe (columns, scaling, kernel, map, seed) of this model or statistics file"},
       {"--std", "", "", "also write the standard deviation of a new observation, <target>_std"},
       {"--latent", "", "", "with --std: of the function alone, without the noise of an observation"},

@@ -27,6 +27,10 @@ std::vector<std::string> header_of(const Model& model, bool with_std) {
   if (with_std) {
     for (const auto& name : targets) header.push_back(name + "_std");
   }
+  for (const char* end : {"_lower", "_upper"}) {
+    if (!model.has_intervals()) break;
+    for (const auto& name : schema.targets) header.push_back(name + end);
+  }
   return header;
 }
 
@@ -38,6 +42,10 @@ void write_block(const Model& model, const RowBlock& block, bool with_std, bool 
   } else {
     model.predict(block.inputs, mean);
   }
+  const Index intervals = model.has_intervals() ? model.interval_outputs() : 0;
+  Matrix<double> lower(block.rows(), intervals);
+  Matrix<double> upper(block.rows(), intervals);
+  if (intervals > 0) model.predict_interval(block.inputs, lower, upper);
   for (Index i = 0; i < block.rows(); ++i) {
     const std::vector<double> row(mean.row(i).begin(), mean.row(i).end());
     if (!model.classes().empty()) {
@@ -50,6 +58,9 @@ void write_block(const Model& model, const RowBlock& block, bool with_std, bool 
     }
     std::vector<double> values = row;
     if (with_std) values.insert(values.end(), deviation.row(i).begin(), deviation.row(i).end());
+    for (const Matrix<double>* bound : {&lower, &upper}) {
+      if (intervals > 0) values.insert(values.end(), bound->row(i).begin(), bound->row(i).end());
+    }
     out.row(values);
   }
 }

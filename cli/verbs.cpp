@@ -18,6 +18,9 @@ const std::vector<std::string> fitting = {
     "kernel",    "map",         "loss",      "quantiles", "non-crossing",   "penalty",     "solver",
     "precision", "uncertainty", "tolerance", "passes",    "no-standardize", "no-intercept"};
 
+const std::vector<std::string> tuning = {"folds",           "metric", "length-factors", "penalties",
+                                         "loss-parameters", "sizes",  "trials",         "results"};
+
 }  // namespace
 
 const std::vector<Verb>& verbs() {
@@ -33,15 +36,20 @@ const std::vector<Verb>& verbs() {
        "  mercer fit train.csv --target y --map p-sr:200 -o sketched.mercer\n"
        "  mercer fit prices.csv --target y --loss huber:1.35 --map p-sr:200 -o robust.mercer\n"
        "  mercer fit growth.csv --target y --quantiles 0.1,0.5,0.9 --non-crossing -o bands.mercer\n"
-       "  mercer fit train.csv --target y --holdout 0.2 --split time\n\n"
+       "  mercer fit train.csv --target y --holdout 0.2 --split time\n"
+       "  mercer fit train.csv --target y --conformal 0.9 -o intervals.mercer\n"
+       "  mercer fit train.csv --target y --tune -o tuned.mercer\n\n"
        "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, anchors, loss, solver,\n"
        "precision, gram, penalty, penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows,\n"
-       "degrees_of_freedom, iterations, residual, objective, gap, status, notes, seconds{total, read, map, solve and other\n"
-       "stages}, peak_memory_bytes, rows_dropped, cells_filled, model, holdout{...}.",
-       columns + fitting + reading + std::vector<std::string>{"holdout", "split", "like", "output"} + common, run_fit},
+       "degrees_of_freedom, iterations, residual, objective, gap, interval_level, calibration_rows, status, notes,\n"
+       "seconds{total, read, map, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, model,\n"
+       "holdout{...}, tuning{...} (see tune).",
+       columns + fitting + reading + std::vector<std::string>{"holdout", "split", "conformal", "tune"} + tuning +
+           std::vector<std::string>{"like", "output"} + common,
+       run_fit},
       {"predict", "apply a model to new rows", "MODEL DATA...", 2, many,
-       "Writes a CSV with one column per target, and <target>_std with --std (for classes: the label and one score per "
-       "class).\n"
+       "Writes a CSV with one column per target, <target>_std with --std, <target>_lower and <target>_upper where the\n"
+       "model was fitted with --conformal (for classes: the label and one score per class).\n"
        "Columns are matched by name where the file has names, else by position; targets need not be there. With --missing "
        "drop\n"
        "rows with missing inputs get empty predictions.\n\n"
@@ -53,7 +61,8 @@ const std::vector<Verb>& verbs() {
        "  mercer score wind.mercer test.csv\n\n"
        "--json prints: n, targets, rmse, mae, rrmse (per output; relative to the training mean as prediction), arrmse\n"
        "(their mean), r2; for quantiles also levels, pinball, below (share of targets not above), inside, crossed_share,\n"
-       "crossing_mean; for classes: accuracy, error_percent, classes, confusion (rows: truth); seconds{total}.",
+       "crossing_mean; of conformal intervals interval_level, interval_coverage, interval_width (per target); for classes:\n"
+       "accuracy, error_percent, classes, confusion (rows: truth); seconds{total}.",
        reading + common, run_score},
       {"gram", "write the exact or approximated Gram matrix of a kernel", "X [Z]", 1, 2,
        "Raw inputs, no scaling. Operator-valued kernels give (n p) x (m p) values, entry (i p + a, j p + b) = K(x_i, "
@@ -68,6 +77,18 @@ const std::vector<Verb>& verbs() {
        "--system:\n"
        "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
        std::vector<std::string>{"system"} + common, run_info},
+      {"tune", "find the best kernel width, map, loss and penalty by cross-validation", "DATA...", 1, many,
+       "Fits every configuration on all folds of the rows but one, scores it on that one, and prints the best as a command\n"
+       "line. All penalties of a kernel and map share one factorisation, so a search costs folds x length factors x sizes\n"
+       "fits: by default 15 of four fifths of the rows. --holdout validates on one part instead of folds. Rows ordered in\n"
+       "time want --split time: folds are then blocks of neighbours.\n\n"
+       "  mercer tune train.csv --target y\n"
+       "  mercer tune train.csv --target y --length-factors 0.25,0.5,1,2,4 --sizes 300,1000 --results search.csv\n"
+       "  mercer tune prices.csv --target y --loss huber --loss-parameters 0.5,1,2 --split time --holdout 0.2\n"
+       "  mercer tune train.csv --target y --length-factors 0.1,10 --trials 8\n\n"
+       "--json prints: metric, best{kernel, map, loss, penalty, score, spread}, command, computed, reused, notes,\n"
+       "table[{...}] (as best; spread is the standard error over folds).",
+       columns + fitting + reading + std::vector<std::string>{"holdout", "split"} + tuning + common, run_tune},
       {"plan", "how many features or how large a sketch, how much memory and time a fit will take", "DATA...", 1, many,
        "Measures the error of the random features on your own rows, sets the paper's (corrected) bounds beside it, and "
        "predicts\n"

@@ -30,6 +30,8 @@ struct FitOptions {
   Index memory_bytes = Index{4} << 30;    ///< budget for working memory
   std::optional<double> tolerance;        ///< admm: relative duality gap (1e-4); cg: relative residual (1e-10)
   int passes = 20;                        ///< sgd, adam: passes over the rows
+  std::optional<double> conformal;        ///< level of intervals calibrated on a fifth of the rows, kept out of the fit
+  bool time_order = false;                ///< conformal: that fifth is the last rows, not random ones
   std::vector<std::string> classes;       ///< not empty: targets are class numbers 0 … K-1, coded on a simplex
   std::vector<std::string> target_names;  ///< for messages and graph(...) edge lists; may be empty
   Progress* progress = nullptr;
@@ -60,6 +62,8 @@ struct FitSummary {
   double residual = 0;
   std::optional<double> objective;        ///< of losses other than square: what was minimised, scaled units
   std::optional<double> gap;              ///< relative duality gap: the least possible objective is at most this share below
+  std::optional<double> interval_level;   ///< of conformal intervals
+  Index calibration_rows = 0;             ///< kept out of the fit for them
   std::string status = "ok";              ///< ok, approximate (iterative solver stopped early), recovered (see notes)
   std::vector<std::string> notes;         ///< sentences for people
   std::map<std::string, double> seconds;  ///< total and stages
@@ -84,6 +88,12 @@ class MERCER_API Model {
   void predict(ConstMatrix x, MutMatrix mean) const;
   /// Also the standard deviation: of a new observation, or of the function alone when `latent`.
   void predict(ConstMatrix x, MutMatrix mean, MutMatrix standard_deviation, bool latent = false) const;
+  bool has_intervals() const;
+  /// Columns of an interval: the targets (one for several quantiles of a target).
+  Index interval_outputs() const;
+  /// Per target, bounds that hold a new row exchangeable with the calibration rows with at least summary().interval_level of
+  /// probability, whatever the model (fit with FitOptions::conformal). NaN in a row of x gives NaN in that row.
+  void predict_interval(ConstMatrix x, MutMatrix lower, MutMatrix upper) const;
   /// Class numbers.
   std::vector<Index> classify(ConstMatrix x) const;
 

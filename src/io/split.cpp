@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/fail.hpp"
 #include "base/random.hpp"
@@ -11,6 +12,56 @@ namespace mercer {
 namespace {
 
 constexpr Index block_rows = 1024;
+
+std::uint64_t key_bits(std::uint64_t seed, Index row) {
+  return Stream(seed, "split").bits(static_cast<std::uint64_t>(row), 0);
+}
+
+/// Rows of the test part, by the rule of Split.
+Index test_rows(Index n, const Split& split) {
+  if (!(split.test_fraction > 0 && split.test_fraction < 1)) {
+    fail_argument("the test fraction must lie between 0 and 1, not be " + shortest(split.test_fraction));
+  }
+  if (n < 2) fail_argument("a split needs at least two rows, not " + std::to_string(n));
+  const auto wanted = static_cast<Index>(std::llround(split.test_fraction * static_cast<double>(n)));
+  return std::clamp(wanted, Index{1}, n - 1);
+}
+
+using Key = std::pair<std::uint64_t, Index>;  ///< bits and row: equal bits are settled by the row
+
+/// The largest key of the test part.
+Key last_test_key(Index n, Index test, std::uint64_t seed) {
+  std::vector<std::uint64_t> keys(static_cast<std::size_t>(n));
+  for (Index i = 0; i < n; ++i) keys[static_cast<std::size_t>(i)] = key_bits(seed, i);
+  std::nth_element(keys.begin(), keys.begin() + (test - 1), keys.end());
+  const std::uint64_t bits = keys[static_cast<std::size_t>(test - 1)];
+  // Equal keys (once in 2⁶⁴/n² splits) are settled by the row: as many of them as are still wanted.
+  Index ties = test - std::count_if(keys.begin(), keys.end(), [&](std::uint64_t key) { return key < bits; });
+  Key last{};
+  for (Index i = 0; i < n && ties > 0; ++i) {
+    if (key_bits(seed, i) != bits) continue;
+    last = {bits, i};
+    --ties;
+  }
+  return last;
+}
+
+std::function<bool(Index)> chooser(RowSource& all, const Split& split, bool test) {
+  const Index n = count_rows(all);
+  const Index size = test_rows(n, split);
+  if (split.in_order) return [=](Index row) { return (row >= n - size) == test; };
+  return [=, seed = split.seed, last = last_test_key(n, size, split.seed)](Index row) {
+    return (Key{key_bits(seed, row), row} <= last) == test;
+  };
+}
+
+Index part_rows(RowSource& all, const Split& split, bool test) {
+  const Index n = count_rows(all);
+  const Index size = test_rows(n, split);
+  return test ? size : n - size;
+}
+
+}  // namespace
 
 Index count_rows(RowSource& rows) {
   if (rows.row_count() >= 0) return rows.row_count();
@@ -22,47 +73,18 @@ Index count_rows(RowSource& rows) {
   return count;
 }
 
-std::uint64_t key_bits(std::uint64_t seed, Index row) {
-  return Stream(seed, "split").bits(static_cast<std::uint64_t>(row), 0);
-}
+ChosenRows::ChosenRows(RowSource& all, std::function<bool(Index)> chosen, Index count)
+    : all_(all), chosen_(std::move(chosen)), count_(count) {}
 
-}  // namespace
+ChosenRows::~ChosenRows() = default;
 
-SplitRows::SplitRows(RowSource& all, const Split& split, Part part) : all_(all), split_(split), part_(part) {
-  if (!(split.test_fraction > 0 && split.test_fraction < 1)) {
-    fail_argument("the test fraction must lie between 0 and 1, not be " + shortest(split.test_fraction));
-  }
-  const Index n = count_rows(all);
-  if (n < 2) fail_argument("a split needs at least two rows, not " + std::to_string(n));
-  const auto wanted = static_cast<Index>(std::llround(split.test_fraction * static_cast<double>(n)));
-  const Index test = std::clamp(wanted, Index{1}, n - 1);
-  first_test_row_ = n - test;
-  if (!split.in_order) {
-    std::vector<std::uint64_t> keys(static_cast<std::size_t>(n));
-    for (Index i = 0; i < n; ++i) keys[static_cast<std::size_t>(i)] = key_bits(split.seed, i);
-    std::nth_element(keys.begin(), keys.begin() + (test - 1), keys.end());
-    const std::uint64_t bits = keys[static_cast<std::size_t>(test - 1)];
-    // Equal keys (once in 2⁶⁴/n² splits) are settled by the row: as many of them as are still wanted.
-    Index ties = test - std::count_if(keys.begin(), keys.end(), [&](std::uint64_t key) { return key < bits; });
-    for (Index i = 0; i < n && ties > 0; ++i) {
-      if (key_bits(split.seed, i) != bits) continue;
-      last_test_key_ = {bits, i};
-      --ties;
-    }
-  }
-  count_ = part == Part::test ? test : n - test;
-  rewind();
-}
+SplitRows::SplitRows(RowSource& all, const Split& split, Part part)
+    : ChosenRows(all, chooser(all, split, part == Part::test), part_rows(all, split, part == Part::test)) {}
 
 SplitRows::~SplitRows() = default;
 
-bool SplitRows::chosen(Index row) const {
-  const bool test = split_.in_order ? row >= first_test_row_ : Key{key_bits(split_.seed, row), row} <= last_test_key_;
-  return test == (part_ == Part::test);
-}
-
 /// Moves to the next row of this part: the row from_used_ - 1 of from_.
-bool SplitRows::pull() {
+bool ChosenRows::pull() {
   while (true) {
     if (from_used_ == from_.rows()) {
       if (!all_.next(block_rows, from_)) return false;
@@ -70,11 +92,11 @@ bool SplitRows::pull() {
       from_used_ = 0;
     }
     ++from_used_;
-    if (chosen(seen_++)) return true;
+    if (chosen_(seen_++)) return true;
   }
 }
 
-bool SplitRows::next(Index max_rows, RowBlock& block) {
+bool ChosenRows::next(Index max_rows, RowBlock& block) {
   if (max_rows < 1) fail_argument("a block must have at least one row, not " + std::to_string(max_rows));
   if (!begun_) {
     all_.rewind();
@@ -102,7 +124,7 @@ bool SplitRows::next(Index max_rows, RowBlock& block) {
   return true;
 }
 
-void SplitRows::rewind() {
+void ChosenRows::rewind() {
   begun_ = false;
   from_ = {};
   from_used_ = 0;

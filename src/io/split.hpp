@@ -2,7 +2,7 @@
 #include <mercer/rows.hpp>
 
 #include <cstdint>
-#include <utility>
+#include <functional>
 #include <vector>
 
 #include "base/matrix.hpp"
@@ -16,15 +16,13 @@ struct Split {
   std::uint64_t seed = 0;
 };
 
-/// One part of another source's rows, in their order. The random choice is exact in number: every row has a key that is a
-/// pure function of (seed, row), and the rows with the smallest keys are the test part; finding the largest such key takes 8
-/// bytes per row once. `all` must outlive this and not be read elsewhere during a pass; both parts may wrap the same source
-/// and be read one after the other, each from a rewind().
-class SplitRows : public RowSource {
+/// Some of another source's rows, in their order: those of which `chosen(row)` is true, `count` in number. `all` must
+/// outlive this and not be read elsewhere during a pass; several may wrap the same source and be read one after the other,
+/// each from a rewind().
+class ChosenRows : public RowSource {
  public:
-  enum class Part { train, test };
-  SplitRows(RowSource& all, const Split& split, Part part);
-  ~SplitRows() override;
+  ChosenRows(RowSource& all, std::function<bool(Index)> chosen, Index count);
+  ~ChosenRows() override;
 
   Index input_count() const override { return all_.input_count(); }
   Index target_count() const override { return all_.target_count(); }
@@ -33,16 +31,11 @@ class SplitRows : public RowSource {
   void rewind() override;
 
  private:
-  using Key = std::pair<std::uint64_t, Index>;  ///< bits and row: equal bits are settled by the row
-  bool chosen(Index row) const;
   bool pull();
 
   RowSource& all_;
-  Split split_;
-  Part part_;
-  Index first_test_row_ = 0;  ///< in_order
-  Key last_test_key_{};       ///< random
-  Index count_ = 0;
+  std::function<bool(Index)> chosen_;
+  Index count_;
 
   RowBlock from_;
   Index from_used_ = 0;  ///< rows of from_ that were looked at
@@ -53,5 +46,17 @@ class SplitRows : public RowSource {
   Matrix<double> targets_;
   std::vector<double> weights_;
 };
+
+/// One part of a split. The random choice is exact in number: every row has a key that is a pure function of (seed, row),
+/// and the rows with the smallest keys are the test part; finding the largest such key takes 8 bytes per row once.
+class SplitRows : public ChosenRows {
+ public:
+  enum class Part { train, test };
+  SplitRows(RowSource& all, const Split& split, Part part);
+  ~SplitRows() override;
+};
+
+/// row_count(), by a pass over the rows where it is not known.
+Index count_rows(RowSource& rows);
 
 }  // namespace mercer

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "map/anchor_map.hpp"
 #include "model/build_map.hpp"
+#include "model/conformal.hpp"
 #include "model/fit_loss.hpp"
 #include "model/state.hpp"
 #include "solve/conjugate_gradient.hpp"
@@ -300,7 +301,7 @@ void check_options(const FitOptions& options, bool exact) {
   if (options.passes < 1) fail_argument("sgd needs at least one pass, got " + std::to_string(options.passes));
 }
 
-Model finish_model(std::shared_ptr<Model::State> state, const Stopwatch& total) {
+std::shared_ptr<Model::State> finished(std::shared_ptr<Model::State> state, const Stopwatch& total) {
   if (state->map) {
     state->summary.features = state->map->columns();
     state->summary.parameters = state->map->coupling().parameters();
@@ -310,7 +311,7 @@ Model finish_model(std::shared_ptr<Model::State> state, const Stopwatch& total) 
   }
   state->summary.seconds["total"] = total.seconds();
   state->summary.peak_memory_bytes = peak_memory_bytes();
-  return Model(std::move(state));
+  return state;
 }
 
 }  // namespace
@@ -354,7 +355,7 @@ SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& 
   return {"cholesky", "the normal matrix of " + std::to_string(size) + " unknowns fits"};
 }
 
-Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options) {
+std::shared_ptr<Model::State> fit_state(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options) {
   const Stopwatch total;
   check_options(options, recipe.exact());
   auto state = start_state(recipe);
@@ -362,7 +363,7 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
   ScaledRows rows(raw_rows, state->recipe.scaling, state->coding);
   if (recipe.exact()) {
     fit_exact(rows, recipe, options, *state);
-    return finish_model(std::move(state), total);
+    return finished(std::move(state), total);
   }
   const Stopwatch mapping;
   state->map = build_map(recipe, rows, options, state->summary.notes);
@@ -372,7 +373,7 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
     if (options.solver != "auto" && options.solver != "sgd" && !is_loss_solver(options.solver))
       fail_argument("--solver " + options.solver + " is for the square loss; " + recipe.loss + " takes admm, adam or sgd");
     fit_with_loss(rows, recipe, options, *state);
-    return finish_model(std::move(state), total);
+    return finished(std::move(state), total);
   }
   const SolverChoice choice = choose_solver(*state->map, raw_rows.row_count(), options);
   if (choice.solver == "cg" || choice.solver == "sgd") {
@@ -382,7 +383,11 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
   } else {
     fit_direct(rows, recipe, options, choice.solver, *state);
   }
-  return finish_model(std::move(state), total);
+  return finished(std::move(state), total);
+}
+
+Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options) {
+  return Model(fit_state(raw_rows, recipe, options));
 }
 
 RidgeStatistics accumulate_recipe(RowSource& raw_rows, const Recipe& recipe, Progress* progress) {
@@ -436,12 +441,16 @@ Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, 
         "the penalty was chosen by generalised cross-validation, since statistics hold no rows to leave out");
     take(eigen.solve(summary.penalty, keep), *state);
   }
-  return finish_model(std::move(state), total);
+  return Model(finished(std::move(state), total));
 }
 
 Model fit(RowSource& rows, const FitOptions& options) {
-  const Stopwatch watch;
   check_options(options, false);
+  if (options.conformal) {
+    ConformalRows parts(rows, options);
+    const Recipe recipe = prepare(parts.train, options);
+    return fit_calibrated(parts, recipe, options);
+  }
   const Recipe recipe = prepare(rows, options);
   return fit_recipe(rows, recipe, options);
 }

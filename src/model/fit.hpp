@@ -1,11 +1,17 @@
 #pragma once
 #include <mercer/model.hpp>
 
+#include <memory>
+
 #include "model/recipe.hpp"
+#include "model/state.hpp"
 #include "solve/ridge.hpp"
 #include "solve/statistics.hpp"
 
 namespace mercer {
+
+/// What fit_recipe makes its model of, still open to additions.
+std::shared_ptr<Model::State> fit_state(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options);
 
 /// fit() with everything that precedes the features already settled.
 Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options);

@@ -181,6 +181,29 @@ void read_exact(const json& j, const TensorFile& file, const std::string& path, 
   s.problem = std::move(problem);
 }
 
+void write_calibration(const Calibration& calibration, json& j, TensorFile& file) {
+  j["calibration"] = {{"level", calibration.level}, {"rows", calibration.rows}, {"relative", calibration.relative}};
+  file.add("calibration.offsets", calibration.offsets);
+}
+
+/// Files of models without intervals, old ones among them, have no such entry.
+void read_calibration(const json& j, const TensorFile& file, const std::string& path, Model::State& s) {
+  if (!j.contains("calibration")) return;
+  const json& entry = j.at("calibration");
+  Calibration calibration;
+  calibration.level = entry.at("level").get<double>();
+  calibration.rows = entry.at("rows").get<Index>();
+  calibration.relative = entry.at("relative").get<bool>();
+  calibration.offsets = file.vector("calibration.offsets", static_cast<Index>(s.recipe.scaling.target_shift.size()));
+  if (!(calibration.level > 0 && calibration.level < 1) || calibration.rows < 1)
+    fail_file(path + ": the level of its intervals is malformed");
+  if (!s.recipe.classes.empty()) fail_file(path + ": it has intervals, and yet tells classes apart");
+  const bool spread = s.problem ? s.exact.has_spread() : s.posterior.kind != Posterior::Kind::none;
+  if (calibration.relative && (!spread || !s.recipe.levels.empty()))
+    fail_file(path + ": its intervals need standard deviations that it does not keep");
+  s.calibration = std::move(calibration);
+}
+
 }  // namespace
 
 void Model::save(const std::string& path) const {
@@ -198,6 +221,7 @@ void Model::save(const std::string& path) const {
     file.add("intercept", s.intercept);
     write_posterior(s.posterior, j, file);
   }
+  if (s.calibration) write_calibration(*s.calibration, j, file);
   file.metadata["mercer.kind"] = "model";
   file.metadata["mercer.format"] = std::to_string(format_version);
   file.metadata["mercer.model"] = text_of(j);
@@ -232,6 +256,7 @@ Model read_model(const TensorFile& file, const std::string& path) {
       state->intercept = file.vector("intercept", p);
       state->posterior = read_posterior(j, file, state->map->coupling(), path);
     }
+    read_calibration(j, file, path, *state);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& e) {

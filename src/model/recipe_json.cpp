@@ -117,6 +117,8 @@ json to_json(const FitSummary& s) {
             {"seconds", s.seconds},
             {"peak_memory_bytes", s.peak_memory_bytes}};
   j["objective"] = s.objective ? json(*s.objective) : json(nullptr);
+  j["interval_level"] = s.interval_level ? json(*s.interval_level) : json(nullptr);
+  j["calibration_rows"] = s.calibration_rows;
   j["gap"] = s.gap ? json(*s.gap) : json(nullptr);
   j["leave_one_out_rmse"] = s.leave_one_out_rmse ? json(*s.leave_one_out_rmse) : json(nullptr);
   j["penalty_path"] = json::array();
@@ -142,6 +144,10 @@ FitSummary summary_from_json(const json& j) {
   s.loss = j.value("loss", "square");
   if (j.contains("objective") && !j.at("objective").is_null()) s.objective = j.at("objective").get<double>();
   if (j.contains("gap") && !j.at("gap").is_null()) s.gap = j.at("gap").get<double>();
+  // files from before intervals lack them
+  if (j.contains("interval_level") && !j.at("interval_level").is_null())
+    s.interval_level = j.at("interval_level").get<double>();
+  s.calibration_rows = j.value("calibration_rows", Index{0});
   s.penalty = j.at("penalty").get<double>();
   s.penalty_chosen = j.at("penalty_chosen").get<bool>();
   if (!j.at("leave_one_out_rmse").is_null()) s.leave_one_out_rmse = j.at("leave_one_out_rmse").get<double>();

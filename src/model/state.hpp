@@ -7,6 +7,7 @@
 
 #include "base/matrix.hpp"
 #include "map/feature_map.hpp"
+#include "model/conformal.hpp"
 #include "model/recipe.hpp"
 #include "solve/exact.hpp"
 #include "solve/posterior.hpp"
@@ -28,6 +29,8 @@ struct Model::State {
   ExactSolution exact;
 
   std::vector<double> noise;  ///< p: σ² in scaled units
+
+  std::optional<Calibration> calibration;
 };
 
 }  // namespace mercer
