@@ -50,6 +50,13 @@ Findings orff_fig5(const Settings& settings);
 Findings orff_fig6(const Settings& settings);
 Findings orff_table3(const Settings& settings);
 Findings fields(const Settings& settings);
+Findings psketch_fig1(const Settings& settings);
+Findings psketch_fig2(const Settings& settings);
+Findings psketch_fig3(const Settings& settings);
+Findings psketch_fig4(const Settings& settings);
+Findings psketch_table1(const Settings& settings);
+Findings psketch_table2(const Settings& settings);
+Findings psketch_table6(const Settings& settings);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // What several of them need.
