@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/matrix.hpp"
+#include "io/dataset.hpp"
 #include "plot/chart.hpp"
 
 // The experiments of the papers. Each is a function from Settings to Findings; `mercer reproduce` writes those down.
@@ -104,6 +105,13 @@ struct Rows {
 };
 /// The rows of these numbers.
 Rows pick(const Rows& rows, const std::vector<Index>& numbers);
+
+struct Table {
+  Rows rows;
+  std::vector<std::string> targets;  ///< names
+};
+/// The whole of a file; one that is not there is an error that says where to point --data.
+Table read_table(const std::string& path, const DatasetOptions& options);
 
 /// Root of the mean over rows and outputs of (prediction - y)².
 class Scored {

@@ -1,14 +1,10 @@
 // Tables 2 and 6 of the p-sparsified sketches paper: river flows and prices, 8 and 16 outputs at a time.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <limits>
+#include <optional>
 #include <tuple>
 
-#include "base/fail.hpp"
 #include "base/resources.hpp"
-#include "base/text.hpp"
-#include "io/dataset.hpp"
 #include "reproduce.hpp"
 
 namespace mercer::cli::reproduce {
@@ -84,41 +80,36 @@ void fill(Rows& rows, const std::vector<double>& means) {
   }
 }
 
+std::vector<double> means_of_inputs(const Rows& rows) {
+  std::vector<double> means;
+  for (Index k = 0; k < rows.x.cols(); ++k) {
+    std::vector<double> present;
+    for (Index i = 0; i < rows.x.rows(); ++i) {
+      if (!std::isnan(rows.x(i, k))) present.push_back(rows.x(i, k));
+    }
+    means.push_back(present.empty() ? 0 : spread(present).mean);
+  }
+  return means;
+}
+
 /// The official split: the first rows train, the rest test. Rows without all targets (scm1d, where they are lost) are left
 /// out.
 Data load(const Settings& settings, const Source& source) {
-  const std::string path = settings.data + "/multi-target/" + source.name + ".arff.gz";
-  if (!std::filesystem::exists(path)) fail_file(path + ": not found; give --data FOLDER or set MERCER_DATA");
   DatasetOptions options;
   options.targets = "last:" + std::to_string(source.targets);
   options.missing = Missing::keep;
-  const auto file = open_dataset({path}, options);
-  Rows all{Matrix<double>(file->row_count(), file->input_count()), Matrix<double>(file->row_count(), source.targets)};
+  const Table table = read_table(settings.data + "/multi-target/" + source.name + ".arff.gz", options);
   std::vector<Index> train;
   std::vector<Index> test;
-  RowBlock block;
-  file->rewind();
-  while (file->next(1024, block)) {
-    for (Index i = 0; i < block.rows(); ++i) {
-      const Index row = block.first_row + i;
-      std::ranges::copy(block.inputs.row(i), all.x.row(row).begin());
-      std::ranges::copy(block.targets.row(i), all.y.row(row).begin());
-      if (complete(all.y.row(row))) (row < source.train_rows ? train : test).push_back(row);
-    }
+  for (Index i = 0; i < table.rows.y.rows(); ++i) {
+    if (complete(table.rows.y.row(i))) (i < source.train_rows ? train : test).push_back(i);
   }
   if (settings.quick) {
     train.resize(600);
     test.resize(300);
   }
-  Data data{file->schema().targets, pick(all, train), pick(all, test)};
-  std::vector<double> means;
-  for (Index k = 0; k < data.train.x.cols(); ++k) {
-    std::vector<double> present;
-    for (Index i = 0; i < data.train.x.rows(); ++i) {
-      if (!std::isnan(data.train.x(i, k))) present.push_back(data.train.x(i, k));
-    }
-    means.push_back(present.empty() ? 0 : spread(present).mean);
-  }
+  Data data{table.targets, pick(table.rows, train), pick(table.rows, test)};
+  const std::vector<double> means = means_of_inputs(data.train);
   fill(data.train, means);
   fill(data.test, means);
   return data;

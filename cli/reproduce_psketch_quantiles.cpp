@@ -1,15 +1,12 @@
 // Table 1 of the p-sparsified sketches paper: five quantiles of Boston house prices, fitted together.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <numeric>
 
-#include "base/fail.hpp"
 #include "base/random.hpp"
 #include "base/resources.hpp"
 #include "base/text.hpp"
-#include "io/dataset.hpp"
 #include "reproduce.hpp"
 
 namespace mercer::cli::reproduce {
@@ -29,21 +26,9 @@ std::string kernel(double length_scale) {
 }
 
 Rows load(const Settings& settings) {
-  const std::string path = settings.data + "/housing/boston.csv";
-  if (!std::filesystem::exists(path)) fail_file(path + ": not found; give --data FOLDER or set MERCER_DATA");
   DatasetOptions options;
   options.targets = "medv";
-  const auto data = open_dataset({path}, options);
-  Rows rows{Matrix<double>(data->row_count(), data->input_count()), Matrix<double>(data->row_count(), 1)};
-  RowBlock block;
-  data->rewind();
-  while (data->next(4096, block)) {
-    for (Index i = 0; i < block.rows(); ++i) {
-      std::ranges::copy(block.inputs.row(i), rows.x.row(block.first_row + i).begin());
-      rows.y(block.first_row + i, 0) = block.targets(i, 0);
-    }
-  }
-  return rows;
+  return read_table(settings.data + "/housing/boston.csv", options).rows;
 }
 
 /// A random 70 % of the rows to learn from, the rest to test on.
