@@ -47,8 +47,8 @@ struct Loss {
   std::string name, text, label;
   double penalty;
 };
-// κ and ε are the authors'. Their penalties, 1e-7 and 1e-8, go with a wrongly scaled S K Sᵀ; among powers of ten ours are
-// the best for p-SR on one further draw of the data (docs/reproduction/psketch.md has the numbers).
+// κ and ε are the authors'. Their penalties, 1e-7 and 1e-8, go with a wrongly scaled S K Sᵀ; ours are the powers of ten with
+// the least error on another draw of the data, in the mean over p-SR with s = 40 and 140 (docs/reproduction/psketch.md).
 const Loss huber = {"huber", "huber:100", "κ-Huber, κ = 100", 1e-4};
 const Loss svr = {"epsilon", "epsilon:4.64", "ε-SVR, ε = 4.64", 1e-5};
 
@@ -147,15 +147,16 @@ Findings figure(const Settings& settings, const Loss& loss, const std::string& l
   Steps steps(settings, loss.name, static_cast<Index>(all.size() * sizes.size()));
   for (const Method& method : all) {
     const bool slow = method.dense && !settings.quick;  // then fewer sizes, and fewer draws
-    const Index repeats = settings.quick ? 2 : slow ? 3 : 8;
+    const Index full = slow ? 3 : 8;
+    const Index repeats = settings.quick ? 2 : full;
     Curve error_curve(method.label);
     Curve time_curve(method.label);
-    Curve trade_curve(method.label, plot::Series::Mark::points);
+    Curve trade_curve(method.label);
     for (const Index s : sizes) {
       steps.next();
       if (slow && s != sizes.front() && s != sizes.back()) continue;
       const Cell c = measure(loss, map_text(method, s), rows, repeats, settings.seed);
-      error_curve.add(static_cast<double>(s), c.error);
+      error_curve.add(static_cast<double>(s), c.error.mean);
       time_curve.add(static_cast<double>(s), c.seconds);
       trade_curve.add(c.seconds, c.error.mean);
       findings.rows.push_back({loss.name, method.name, cell(s), cell(c.error.mean), cell(c.error.deviation), cell(c.all),
