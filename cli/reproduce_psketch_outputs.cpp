@@ -154,11 +154,12 @@ double choose_penalty(const Rows& train, const std::string& map, const Settings&
     std::vector<Index> kept;
     std::vector<Index> held;
     for (Index i = 0; i < n; ++i) (i >= b * n / blocks && i < (b + 1) * n / blocks ? held : kept).push_back(i);
-    const Rows rest = pick(train, kept);
-    const Rows block = pick(train, held);
+    const Rows kept_rows = pick(train, kept);
+    const Rows held_rows = pick(train, held);
     for (std::size_t k = 0; k < penalties.size(); ++k) {
-      ArrayRows source(rest.x, rest.y);
-      errors[k] += spread(relative_errors(fit(source, options_for(map, penalties[k], settings.seed)), rest, block)).mean;
+      ArrayRows source(kept_rows.x, kept_rows.y);
+      const Model model = fit(source, options_for(map, penalties[k], settings.seed));
+      errors[k] += spread(relative_errors(model, kept_rows, held_rows)).mean;
     }
   }
   return penalties[at(std::ranges::min_element(errors) - errors.begin())];

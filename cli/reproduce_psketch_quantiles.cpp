@@ -92,8 +92,8 @@ Setting choose_setting(const Rows& train, const std::string& map, const Settings
         std::vector<Index> kept;
         std::vector<Index> held;
         for (Index i = 0; i < train.x.rows(); ++i) (i % folds == f ? held : kept).push_back(i);
-        const Rows rest = pick(train, kept);
-        sum += score(learn(rest, map, {scale, penalty}, false, settings.seed), rest, pick(train, held)).pinball;
+        const Rows kept_rows = pick(train, kept);
+        sum += score(learn(kept_rows, map, {scale, penalty}, false, settings.seed), kept_rows, pick(train, held)).pinball;
       }
       if (sum >= least) continue;
       least = sum;
