@@ -3,7 +3,7 @@ SHELL := bash
 JOBS ?= $(shell nproc)
 PYTHON := build/venv/bin/python
 
-.PHONY: all demo test bench lint format docs fuzz fuzz-long sanitize clean setup-build setup-test setup-lint
+.PHONY: all demo test bench bench-losses lint format docs fuzz fuzz-long sanitize clean setup-build setup-test setup-lint
 all: build/release/mercer
 
 setup-build:
@@ -43,6 +43,10 @@ sanitize: setup-test                  ## the C++ tests under address, undefined-
 bench: setup-test build/release/mercer  ## the speed table, against scikit-learn and the machine's own peak; writes docs/bench.md
 	cmake --preset release >/dev/null && cmake --build build/release -j $(JOBS)
 	$(PYTHON) bench/peers.py --output docs/bench.md
+
+bench-losses: setup-test build/release/mercer  ## sketches and losses beside numpy and scikit-learn; writes docs/bench-losses.md
+	cmake --preset release >/dev/null && cmake --build build/release -j $(JOBS)
+	$(PYTHON) bench/losses.py
 
 lint: setup-lint                      ## formatting, layers, clang-tidy
 	@clang-format --version

@@ -4,21 +4,12 @@
 
 #include "base/text.hpp"
 #include "common.hpp"
+#include "plan_sketch.hpp"
 
 namespace mercer::cli {
+namespace {
 
-int run_plan(const Arguments& a) {
-  const Console console(a);
-  TerminalProgress progress(a.flag("quiet"));
-  FitOptions options = fit_options(a);
-  options.progress = &progress;
-  const auto data = open_dataset(a.files, dataset_options(a));
-  require_targets(*data, a);
-  describe(*data, options);
-  const double error = a.number("error");
-  const double confidence = a.number("confidence");
-  const Plan plan = make_plan(*data, options, error, confidence);
-
+void say_fourier(const Console& console, const Plan& plan, double error, double confidence) {
   console.say(human_count(static_cast<double>(plan.rows)) + " rows, kernel " + plan.kernel +
               ", scaled inputs within a ball of diameter " + brief(plan.diameter));
   std::vector<std::vector<std::string>> rows;
@@ -61,6 +52,26 @@ int run_plan(const Arguments& a) {
                 {"no_guarantee", plan.no_guarantee},
                 {"flops_per_second", plan.flops},
                 {"table", table_json}});
+}
+
+}  // namespace
+
+int run_plan(const Arguments& a) {
+  const Console console(a);
+  TerminalProgress progress(a.flag("quiet"));
+  FitOptions options = fit_options(a);
+  options.progress = &progress;
+  const bool sketch = names_sketch(options.map);
+  const auto data = open_dataset(a.files, dataset_options(a));
+  require_targets(*data, a);
+  describe(*data, options);
+  const double error = a.number("error");
+  const double confidence = a.number("confidence");
+  if (sketch) {
+    say_sketch(console, make_sketch_plan(*data, options, error, confidence), error, confidence);
+  } else {
+    say_fourier(console, make_plan(*data, options, error, confidence), error, confidence);
+  }
   return 0;
 }
 

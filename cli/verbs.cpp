@@ -68,14 +68,23 @@ const std::vector<Verb>& verbs() {
        "--system:\n"
        "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
        std::vector<std::string>{"system"} + common, run_info},
-      {"plan", "how many features, how much memory and time a fit will take", "DATA...", 1, many,
+      {"plan", "how many features or how large a sketch, how much memory and time a fit will take", "DATA...", 1, many,
        "Measures the error of the random features on your own rows, sets the paper's (corrected) bounds beside it, and "
        "predicts\n"
-       "memory and time of the fit from the speed of this machine.\n\n"
-       "  mercer plan train.csv --target y --kernel 'gaussian(median)' --error 0.05 --confidence 0.95\n\n"
+       "memory and time of the fit from the speed of this machine. A sketch without a size gets advice, one with a size a "
+       "verdict\n"
+       "(docs/maps.md: How large a sketch?).\n\n"
+       "  mercer plan train.csv --target y --kernel 'gaussian(median)' --error 0.05 --confidence 0.95\n"
+       "  mercer plan train.csv --target y --map p-sr\n"
+       "  mercer plan train.csv --target y --map p-sr:200,p=10/n\n\n"
        "--json prints: n, kernel, diameter, error, confidence, advised_frequencies, guaranteed_frequencies, no_guarantee,\n"
        "flops_per_second, table[{frequencies, features, typical_error, largest_error, guaranteed_error, memory_bytes, "
-       "seconds}].",
+       "seconds}].\n"
+       "For a sketch: n, sampled, kernel, law, error, confidence, statistical_dimension, statistical_dimension_at_most,\n"
+       "critical_radius_squared, critical_radius_squared_at_least, missed (share of the trace the spectrum lacks),\n"
+       "advised_map, advised, satisfiable, judged, table[{size, p, anchors, features, mean_error, largest_error, isometry,\n"
+       "constant, k_satisfiable, memory_bytes, seconds}] (the three before it are such rows or null), theorem{p, size,\n"
+       "constant} or null, risk_bound{approximation, penalty, complexity, confidence, total} or null.",
        std::vector<std::string>{"error", "confidence"} + columns + fitting + reading + common, run_plan},
       {"accumulate", "sum up a shard of the rows, to be merged and solved later", "DATA...", 1, many,
        "Statistics of a shard are all that ridge needs of its rows. Every shard after the first takes the recipe of the "
@@ -113,8 +122,8 @@ const std::vector<Verb>& verbs() {
        "  mercer bench canonical --precision float32\n\n"
        "--json prints: job, machine{cpu, threads, blas_kernels, simd, peak_f32, peak_f64, cos_sin_f32, cos_sin_f64}, "
        "result{rows,\n"
-       "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, gram, residual, iterations, "
-       "bound_seconds, peak_memory_bytes}.",
+       "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, gram, residual,\n"
+       "iterations, bound_seconds, peak_memory_bytes}.",
        std::vector<std::string>{"rows", "precision"} + common, run_bench},
   };
   return table;

@@ -17,11 +17,11 @@ namespace mercer {
 struct FitOptions {
   std::string kernel = "gaussian(median)";  ///< text form; length scales in units of the scaled inputs
   std::string map = "fourier:1000";         ///< "fourier:D[,mc|orthogonal|qmc]", "exact", or a sketch: see docs/maps.md
-  std::string loss = "square";        ///< square, huber:1.345, epsilon:0.1, pinball, logistic, … as docs/losses.md lists them
-  std::vector<double> quantiles;      ///< levels to fit together (loss pinball): the model has one output per level
-  bool non_crossing = false;          ///< quantiles in order at every training row
-  std::optional<double> penalty;      ///< λ of (1/n)Σ½‖f-y‖² + (λ/2)‖θ‖²; none: least leave-one-out error
-  std::string solver = "auto";        ///< auto, eigen, cholesky, refined, cg, sgd; admm, adam for other losses
+  std::string loss = "square";    ///< square, huber:1.345, epsilon:0.1, pinball, logistic, … as docs/losses.md lists them
+  std::vector<double> quantiles;  ///< levels to fit together (loss pinball): the model has one output per level
+  bool non_crossing = false;      ///< quantiles in order at every training row
+  std::optional<double> penalty;  ///< λ of (1/n)Σ½‖f-y‖² + (λ/2)‖θ‖²; none: least leave-one-out error
+  std::string solver = "auto";    ///< auto, eigen, cholesky, refined, cg, sgd; admm, adam for other losses
   std::string precision = "float64";  ///< float32 or float64: features and their products
   std::string uncertainty = "auto";   ///< auto, full, samples, none: what to keep for standard deviations
   bool standardize = true;            ///< scale inputs and targets (one common factor each for vector fields)

@@ -1,5 +1,7 @@
 #include "base/parallel.hpp"
 
+#include <sched.h>
+
 #include <pthread.h>
 
 #include <algorithm>
@@ -109,6 +111,10 @@ std::unique_ptr<Pool> pool;
 std::atomic<int> wanted{0};
 
 int core_count() {
+#if defined(__linux__)
+  cpu_set_t allowed;  // a container or taskset may leave fewer than the machine has
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
+#endif
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 

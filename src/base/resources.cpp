@@ -8,7 +8,22 @@
 
 namespace mercer {
 
+namespace {
+
+/// "Name:   123 kB" of a file in /proc, in bytes; -1 when it is not there.
+Index proc_bytes(const char* file, const std::string& name) {
+  std::ifstream info(file);
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with(name)) return static_cast<Index>(std::stoll(line.substr(name.size()))) * 1024;
+  }
+  return -1;
+}
+
+}  // namespace
+
 Index peak_memory_bytes() {
+  // getrusage counts what the parent had resident between fork and exec as ours.
+  if (const Index peak = proc_bytes("/proc/self/status", "VmHWM:"); peak > 0) return peak;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<Index>(usage.ru_maxrss) * 1024;
@@ -19,11 +34,8 @@ Index physical_memory_bytes() {
 }
 
 Index available_memory_bytes() {
-  std::ifstream info("/proc/meminfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.rfind("MemAvailable:", 0) == 0) return static_cast<Index>(std::stoll(line.substr(13))) * 1024;
-  }
-  return physical_memory_bytes();
+  const Index available = proc_bytes("/proc/meminfo", "MemAvailable:");
+  return available > 0 ? available : physical_memory_bytes();
 }
 
 }  // namespace mercer

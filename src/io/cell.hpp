@@ -11,8 +11,9 @@ inline constexpr double missing_number = std::numeric_limits<double>::quiet_NaN(
 /// read_cell for everything that is not plainly a number.
 double read_odd_cell(std::string_view& text);
 
-/// The number in a trimmed cell. NaN when there is none: `text` is then emptied if the cell is missing (empty, ?, NA, N/A, #N/A, null, NaN),
-/// and kept if it is text. ±∞ for inf, infinity and what is beyond the range of double; what is too small for one is 0.
+/// The number in a trimmed cell. NaN when there is none: `text` is then emptied if the cell is missing (empty, ?, NA, N/A,
+/// #N/A, null, NaN), and kept if it is text. ±∞ for inf, infinity and what is beyond the range of double; what is too small
+/// for one is 0.
 inline double read_cell(std::string_view& text) {
   double value = 0;
   if (!text.empty() && text.front() < 'A') {

@@ -53,8 +53,42 @@ Matrix<double> numbered_rows(RowSource& rows, const std::vector<Index>& numbers,
   return result;
 }
 
-/// Numbers held while the map is made: anchors, S or its non-zeros, H Sᵀ twice, and four s × s matrices.
-double building_bytes(const SketchRecipe& recipe, Index n, Index inputs) {
+void check_size(const SketchRecipe& recipe, Index n, Index inputs, Index memory_bytes) {
+  const double bytes = sketch_bytes(recipe, n, inputs);
+  if (bytes <= static_cast<double>(memory_bytes)) return;
+  fail_argument("this sketch of " + human_count(static_cast<double>(n)) + " rows needs about " + human_bytes(bytes) +
+                ", more than the budget of " + human_bytes(static_cast<double>(memory_bytes)) +
+                "; take a smaller or sparser one (p-sr or nystrom), or raise --memory");
+}
+
+}  // namespace
+
+RowSample sample_rows(RowSource& rows, Index most, const Stream& stream, Progress* progress) {
+  RowSample sample;
+  sample.present = for_present_rows(rows, "counting rows", progress, [](Point, Index) {});
+  if (sample.present < 1) fail_argument("a sketch needs at least one row of positive weight");
+  if (sample.present <= most) {
+    sample.rows = all_rows(rows, progress);
+    return sample;
+  }
+  std::vector<Index> numbers = draw_without_replacement(sample.present, most, stream);
+  std::ranges::sort(numbers);
+  sample.rows = numbered_rows(rows, numbers, progress);
+  return sample;
+}
+
+bool cut_to_rows(SketchRecipe& recipe, Index n) {
+  const bool selects = recipe.law == SketchLaw::nystrom || needs_rows(recipe.law);
+  Index most = n;
+  if (recipe.law == SketchLaw::hadamard) {
+    for (most = 1; most < n;) most *= 2;
+  }
+  if ((!selects && recipe.law != SketchLaw::hadamard) || recipe.size <= most) return false;
+  recipe.size = most;
+  return true;
+}
+
+double sketch_bytes(const SketchRecipe& recipe, Index n, Index inputs) {
   const auto s = static_cast<double>(recipe.size);
   const auto rows = static_cast<double>(n);
   double anchors = rows;
@@ -84,34 +118,13 @@ double building_bytes(const SketchRecipe& recipe, Index n, Index inputs) {
   return 8 * (anchors * static_cast<double>(inputs) + 5 * entries + 2 * anchors * s + 4 * s * s);
 }
 
-void check_size(const SketchRecipe& recipe, Index n, Index inputs, Index memory_bytes) {
-  const double bytes = building_bytes(recipe, n, inputs);
-  if (bytes <= static_cast<double>(memory_bytes)) return;
-  fail_argument("this sketch of " + human_count(static_cast<double>(n)) + " rows needs about " + human_bytes(bytes) +
-                ", more than the budget of " + human_bytes(static_cast<double>(memory_bytes)) +
-                "; take a smaller or sparser one (p-sr or nystrom), or raise --memory");
-}
-
-bool clamped(SketchRecipe& recipe, Index n) {
-  const bool selects = recipe.law == SketchLaw::nystrom || needs_rows(recipe.law);
-  Index most = n;
-  if (recipe.law == SketchLaw::hadamard) {
-    for (most = 1; most < n;) most *= 2;
-  }
-  if ((!selects && recipe.law != SketchLaw::hadamard) || recipe.size <= most) return false;
-  recipe.size = most;
-  return true;
-}
-
-}  // namespace
-
 AnchorMap build_anchor_map(const OperatorKernel& resolved, RowSource& rows, Index outputs, const SketchRecipe& wanted,
                            Index memory_bytes, std::vector<std::string>& notes, Progress* progress) {
   const Kernel kernel = one_scalar_kernel(resolved);
   SketchRecipe recipe = wanted;
   const Index n = for_present_rows(rows, "counting rows", progress, [](Point, Index) {});
   if (n < 1) fail_argument("a sketch needs at least one row of positive weight");
-  if (clamped(recipe, n)) {
+  if (cut_to_rows(recipe, n)) {
     notes.push_back("the sketch was cut from " + std::to_string(wanted.size) + " to " + std::to_string(recipe.size) +
                     ": there are only " + std::to_string(n) + " rows");
   }

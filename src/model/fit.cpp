@@ -327,16 +327,18 @@ namespace {
 
 /// Below this the Gram matrix takes no time.
 constexpr Index refinement_columns = 1000;
+/// With fewer rows the factorisation costs as much as the Gram matrix, and rounding leaves more of the spectrum uncertain.
+constexpr Index rows_per_column = 4;
 
 /// Standard deviations need the factor of a precise Gram matrix; without them a coarse one will do, where it is faster.
-bool wants_refinement(const FeatureMap& map, const FitOptions& options) {
+bool wants_refinement(const FeatureMap& map, Index rows, const FitOptions& options) {
   return options.penalty && *options.penalty > 0 && options.uncertainty == "none" && map.columns() >= refinement_columns &&
-         bfloat_is_fast();
+         rows >= rows_per_column * map.columns() && bfloat_is_fast();
 }
 
 }  // namespace
 
-SolverChoice choose_solver(const FeatureMap& map, const FitOptions& options) {
+SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& options) {
   if (options.solver != "auto") return {options.solver, "asked for"};
   const Coupling& coupling = map.coupling();
   const Index size = system_size(coupling);
@@ -347,7 +349,8 @@ SolverChoice choose_solver(const FeatureMap& map, const FitOptions& options) {
     return {"cg", "the normal matrix needs " + human_bytes(bytes) + ", more than the memory budget"};
   }
   if (!options.penalty && size <= eigen_limit) return {"eigen", "one decomposition gives every penalty"};
-  if (wants_refinement(map, options)) return {"refined", "a bf16 Gram matrix and a few passes cost half of a full one"};
+  if (wants_refinement(map, rows, options))
+    return {"refined", "a bf16 Gram matrix and a few passes cost half of a full one"};
   return {"cholesky", "the normal matrix of " + std::to_string(size) + " unknowns fits"};
 }
 
@@ -371,7 +374,7 @@ Model fit_recipe(RowSource& raw_rows, const Recipe& recipe, const FitOptions& op
     fit_with_loss(rows, recipe, options, *state);
     return finish_model(std::move(state), total);
   }
-  const SolverChoice choice = choose_solver(*state->map, options);
+  const SolverChoice choice = choose_solver(*state->map, raw_rows.row_count(), options);
   if (choice.solver == "cg" || choice.solver == "sgd") {
     fit_iterative(rows, recipe, options, choice.solver, *state);
   } else if (choice.solver == "refined") {

@@ -22,7 +22,7 @@ struct SolverChoice {
   std::string solver;
   std::string reason;
 };
-SolverChoice choose_solver(const FeatureMap& map, const FitOptions& options);
+SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& options);
 
 /// Working memory of a Fourier fit: statistics, their factorisation, one block of features.
 double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool constant);

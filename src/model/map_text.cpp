@@ -160,11 +160,11 @@ std::string Recipe::map_text() const {
 void parse_map(const std::string& text, Recipe& recipe) {
   MapWords words;
   words.text = text;
-  const std::size_t colon = text.find(':');
-  words.name = text.substr(0, colon);
-  words.counted = colon != std::string::npos;
+  const std::size_t end = text.find_first_of(":,");
+  words.name = text.substr(0, end);
+  words.counted = end != std::string::npos && text[end] == ':';
+  if (end != std::string::npos) words.options = split(text.substr(end + 1), ',');
   if (words.counted) {
-    words.options = split(text.substr(colon + 1), ',');
     words.count = words.options.front();
     words.options.erase(words.options.begin());
   }

@@ -7,10 +7,8 @@
 #include "base/fail.hpp"
 #include "base/progress.hpp"
 #include "base/random.hpp"
-#include "base/resources.hpp"
-#include "base/text.hpp"
 #include "kernel/evaluate.hpp"
-#include "model/fit.hpp"
+#include "model/plan_cost.hpp"
 #include "theory/bounds.hpp"
 
 namespace mercer {
@@ -90,49 +88,13 @@ Measured measure(const FourierMap& map, const Matrix<double>& exact, const Matri
   return m;
 }
 
-/// Flops per second of the Gram update, from one block of about 2·10⁹ flops.
-double gram_speed(Precision precision) {
-  const auto run = [](auto zero) {
-    using Real = decltype(zero);
-    Matrix<Real> f(1024, 1024);
-    for (Real& v : f.values()) v = Real(0.5);
-    Matrix<double> g(1024, 1024);
-    double best = 1e300;
-    for (int k = 0; k < 3; ++k) {
-      const Stopwatch watch;
-      accumulate_gram<Real>(f, g);
-      best = std::min(best, watch.seconds());
-    }
-    return 1024.0 * 1024.0 * 1024.0 / best;
-  };
-  return precision == Precision::single_ ? run(0.0F) : run(0.0);
-}
-
-/// Flops of the solve, counted at the speed of the Gram update. An eigendecomposition behaves like 40 m³ of those (measured:
-/// it runs on one thread and is bound by memory), with 2qm² for the leave-one-out rows; Cholesky is m³/3.
-double solve_flops(const FourierMap& map, const FitOptions& options) {
-  const Coupling& coupling = map.coupling();
-  const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
-  const std::string solver = choose_solver(map, options).solver;
-  constexpr double leave_one_out_values = 16e6;
-  if (solver == "eigen") return 40 * m * m * m + 2 * leave_one_out_values * m;
-  constexpr double penalties = 18;
-  constexpr double rows = 1000;
-  return options.penalty ? m * m * m / 3 : penalties * (m * m * m / 3 + rows * m * m);
-}
-
 }  // namespace
 
 Plan make_plan(RowSource& raw, const FitOptions& options, double error, double confidence) {
-  if (!(error > 0 && error < 1)) fail_argument("--error must lie between 0 and 1, got " + shortest(error));
-  if (!(confidence > 0 && confidence < 1))
-    fail_argument("--confidence must lie between 0 and 1, got " + shortest(confidence));
+  check_wishes(error, confidence);
   constexpr Index most_values = 600;  // np of the measured Gram matrix
   const Recipe recipe = prepare(raw, options);
-  if (recipe.map == MapKind::sketch) {
-    fail_argument("plan measures Fourier maps, and " + recipe.map_text() +
-                  " is a sketch; leave --map out, and see docs/maps.md for the cost of sketches");
-  }
+  if (recipe.map == MapKind::sketch) fail_internal("sketches are planned by make_sketch_plan");
   const TargetCoding coding = recipe.coding();
   ScaledRows scaled(raw, recipe.scaling, coding);
   const Index d = recipe.inputs();
@@ -171,13 +133,8 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
     std::string ignored;
     if (const auto bound = error_for(recipe.kernel, d, p, plan.diameter, 1 - confidence, frequencies, &ignored))
       row.guaranteed = *bound / plan.kernel_norm;
-    constexpr double leave_one_out_bytes = 3 * 8 * 16e6;  // rows, rotated rows, their squares
-    row.memory_bytes =
-        options.penalty ? 0.0 : std::min(leave_one_out_bytes, 24.0 * static_cast<double>(plan.rows * map.columns()));
-    row.memory_bytes += fit_memory_bytes(map.columns(), map.coupling().parameters(), p, map.coupling().is_constant());
-    row.seconds =
-        (static_cast<double>(plan.rows) * std::pow(static_cast<double>(map.columns()), 2) + solve_flops(map, options)) /
-        plan.flops;
+    row.memory_bytes = fit_bytes(map, plan.rows, options);
+    row.seconds = fit_flops(map, plan.rows, options) / plan.flops;
     plan.table.push_back(row);
   }
   // Error falls like D^-1/2: carry the largest map's measurement over to the wanted error.

@@ -2,25 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/parallel.hpp"
 
 namespace mercer {
 
-LowGram::LowGram(Index columns, Index block_rows) : packed_(block_rows, columns), gram_(columns, columns) {}
+LowGram::LowGram(Index columns, Index block_rows) : packed_(block_rows, columns + 1), gram_(columns + 1, columns + 1) {}
 
 template <class Real>
 void LowGram::add(Index row_in_block, MatrixView<const Real> features, std::span<const double> weights) {
+  std::vector<Real> ones(static_cast<std::size_t>(features.rows), Real(1));
   if (weights.empty()) {
-    packed_.pack<Real>(row_in_block, features);
+    packed_.pack<Real>(row_in_block, features, ones);
     return;
   }
+  std::ranges::transform(weights, ones.begin(), [](double w) { return static_cast<Real>(std::sqrt(w)); });
   Matrix<Real> scaled(features);
   for (Index i = 0; i < scaled.rows(); ++i) {
-    const auto root = static_cast<Real>(std::sqrt(weights[static_cast<std::size_t>(i)]));
-    for (Real& v : scaled.row(i)) v *= root;
+    for (Real& v : scaled.row(i)) v *= ones[static_cast<std::size_t>(i)];
   }
-  packed_.pack<Real>(row_in_block, scaled);
+  packed_.pack<Real>(row_in_block, scaled, ones);
 }
 
 template void LowGram::add(Index, MatrixView<const float>, std::span<const double>);
@@ -31,12 +33,15 @@ void LowGram::end_block() {
 }
 
 void LowGram::move_into(NormalSystem& system) {
+  const Index m = gram_.rows() - 1;
   packed_ = BfloatRows(0, 0);
-  system.gram = Matrix<double>(gram_.rows(), gram_.cols());
-  parallel_for(gram_.rows(), [&](Index i) {
-    const double mean = system.weight * system.mean_feature[static_cast<std::size_t>(i)];
+  system.gram = Matrix<double>(m, m);
+  const auto total = static_cast<double>(gram_(m, m));
+  const bool centre = system.intercept && total > 0;
+  parallel_for(m, [&](Index i) {
+    const double mean = centre ? static_cast<double>(gram_(m, i)) / total : 0.0;
     for (Index j = 0; j <= i; ++j) {
-      system.gram(i, j) = static_cast<double>(gram_(i, j)) - mean * system.mean_feature[static_cast<std::size_t>(j)];
+      system.gram(i, j) = static_cast<double>(gram_(i, j)) - mean * static_cast<double>(gram_(m, j));
     }
   });
   gram_ = {};

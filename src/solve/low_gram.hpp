@@ -7,7 +7,9 @@
 
 namespace mercer {
 
-/// Σ w φφᵀ in low precision, gathered while features pass by for another reason: the material of a preconditioner.
+/// Σ w [φ,1][φ,1]ᵀ in low precision, gathered while features pass by for another reason: the material of a preconditioner.
+/// Rounded rows have a Gram matrix like any others, and with the column of ones it stays positive semi-definite when
+/// centred: means of unrounded features would not fit it.
 class LowGram {
  public:
   LowGram(Index columns, Index block_rows);
@@ -18,7 +20,7 @@ class LowGram {
   void add(Index row_in_block, MatrixView<const Real> features, std::span<const double> weights);
   void end_block();
 
-  /// Moves it into `system` (lower triangle, centred by the means there).
+  /// Moves it into `system` (lower triangle), centred when that has an intercept.
   void move_into(NormalSystem& system);
 
  private:

@@ -49,7 +49,7 @@ def test_json_of_fit(run, smooth):
     fit = ["fit", "train.csv", "--target", "y", "--json"]
     j = run(*fit, "--map", "fourier:10").json
     assert set(j) == SUMMARY | {"rows_dropped", "cells_filled", "model"}
-    assert set(j["seconds"]) == {"total", "read", "accumulate", "solve"}
+    assert set(j["seconds"]) == {"total", "read", "map", "accumulate", "solve"}
     assert (j["n"], j["weight"], j["inputs"], j["outputs"], j["features"], j["parameters"]) == (120, 120, 3, 1, 20, 20)
     assert j["map"].startswith("fourier:10") and j["sampling"] == "orthogonal" and j["solver"] == "eigen" and j["model"] == ""
     assert j["penalty_chosen"] is True and j["leave_one_out_rows"] == 120 and j["status"] == "ok"

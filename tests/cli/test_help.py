@@ -55,7 +55,7 @@ def test_verb_help_is_complete(run, verb):
         assert len(words.split()) >= 4, f"{name} is explained"
     for name, default in {"--seed": "0", "--threads": "0", "--memory": "4GB", "--kernel": "gaussian(median)", "--map": "fourier:1000",
                           "--penalty": "auto", "--solver": "auto", "--precision": "float64", "--uncertainty": "auto",
-                          "--tolerance": "1e-10", "--passes": "20", "--missing": "error", "--header": "auto", "--split": "random",
+                          "--tolerance": "auto", "--passes": "20", "--missing": "error", "--header": "auto", "--split": "random",
                           "--error": "0.1", "--confidence": "0.95"}.items():  # fmt: skip
         if name in options:
             assert f"[default: {default}]" in options[name], name

@@ -112,14 +112,14 @@ def test_bad_sketches_are_refused(run, waves, tmp_path, law):
     assert not (tmp_path / "m.mercer").exists()
 
 
-def test_fields_shards_and_plans_point_elsewhere(run, waves, tmp_path):
+def test_fields_and_shards_point_elsewhere(run, waves, tmp_path):
     x, y = waves
     write_csv(tmp_path / "field.csv", ["a", "b", "u", "v"], [x[:50, 0], x[:50, 1], y[:50], y[:50]])
     curl = ["fit", "field.csv", "--target", "u,v", "--kernel", "curl_free(gaussian(1))", "--map", "p-sr:10"]
     for command in [
         curl,
         ["accumulate", "train.csv", "--target", "y", "--map", "p-sr:10", "-o", "s.stats"],
-        ["plan", "train.csv", "--target", "y", "--map", "p-sr:10"],
+        ["plan", *curl[1:]],
     ]:
         refused = run(*command, ok=False)
         assert refused.code == 2 and refused.err.count("\n") == 1
@@ -129,3 +129,38 @@ def test_fields_shards_and_plans_point_elsewhere(run, waves, tmp_path):
 def test_memory_budget_is_kept(run, waves):
     refused = run("fit", "train.csv", "--target", "y", "--map", "gaussian-sketch:20000", "--memory", "1GB", ok=False)
     assert refused.code == 2 and "raise --memory" in refused.err
+
+
+def test_plan_advises_and_judges(run, waves):
+    x, _ = waves
+    scaled = (x[:300] - x[:300].mean(0)) / x[:300].std(0)
+    plan = ["plan", "train.csv", "--target", "y", "--kernel", "gaussian(1)", "--error", "0.02"]
+    advice = run(*plan, "--map", "p-sr", "--json").json
+    # The definitions, on the dense matrix.
+    k = np.exp(-0.5 * ((scaled[:, None] - scaled[None]) ** 2).sum(-1))
+    mu = np.maximum(np.linalg.eigvalsh(k / 300)[::-1], 0)
+    t = advice["critical_radius_squared"]
+    assert np.sqrt(np.minimum(t, mu).sum() / 300) == pytest.approx(t, rel=1e-3)
+    assert advice["statistical_dimension"] <= (mu > t).sum() + 1 <= advice["statistical_dimension_at_most"]
+    assert advice["n"] == advice["sampled"] == 300 and advice["judged"] is None
+    assert advice["advised"]["mean_error"] <= 0.02 and advice["satisfiable"]["k_satisfiable"]
+    assert advice["theorem"]["size"] > 5120 and advice["risk_bound"]["total"] > 0
+    sizes = [row["size"] for row in advice["table"]]
+    assert sizes == [25, 50, 100, 200]
+    # Advice is a --map, and its error is the one promised.
+    verdict = run(*plan, "--map", advice["advised_map"], "--json").json
+    assert verdict["judged"]["mean_error"] == advice["advised"]["mean_error"] and verdict["advised"] is None
+    said = run(*plan, "--map", advice["advised_map"]).out
+    assert "statistical dimension" in said and "within 0.02" in said
+    # The help names every key.
+    told = run("plan", "--help").out
+    for key in [*advice, *advice["table"][0], *advice["theorem"], *advice["risk_bound"]]:
+        assert key in told
+
+
+def test_plan_of_each_law(run, waves):
+    for law in LAWS:
+        verdict = run("plan", "train.csv", "--target", "y", "--map", law, "--json").json
+        assert verdict["judged"]["size"] == 40 and 0 <= verdict["judged"]["mean_error"] < 0.2, law
+    refused = run("plan", "train.csv", "--target", "y", "--map", "p-sr:4000", ok=False)
+    assert refused.code == 2 and refused.err.count("\n") == 1 and "leave-one-out" in refused.err

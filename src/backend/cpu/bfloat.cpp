@@ -89,7 +89,14 @@ BfloatPath active_bfloat() {
 }
 
 bool bfloat_is_fast() {
-  return active_bfloat() != BfloatPath::portable;
+  switch (active_bfloat()) {
+    case BfloatPath::amx:
+      return true;
+    case BfloatPath::avx512_bf16:
+      return cpu_features().fast_bf16;
+    default:
+      return false;
+  }
 }
 
 BfloatRows::BfloatRows(Index most_rows, Index cols)
@@ -112,12 +119,10 @@ void BfloatRows::set_rows(Index rows) {
 }
 
 template <class Real>
-void BfloatRows::pack(Index first, MatrixView<const Real> f) {
+void BfloatRows::pack(Index first, MatrixView<const Real> f, std::span<const Real> last) {
   const BfloatKernel chosen = kernel();
-  const Index whole = cols_ / panel;
-  Real even_end[panel] = {};
-  Real odd_end[panel] = {};
-  std::vector<Real> nothing;
+  const Index whole = f.cols / panel;
+  const Index rest = f.cols - whole * panel;
   const auto line = [&](Index panels, const Real* even, const Real* odd, std::uint32_t* out) {
     if constexpr (std::is_same_v<Real, float>) {
       chosen.pack_single(panels, even, odd, out, most_pairs_);
@@ -125,60 +130,73 @@ void BfloatRows::pack(Index first, MatrixView<const Real> f) {
       chosen.pack_double(panels, even, odd, out, most_pairs_);
     }
   };
+  // The columns after the last whole panel, and a partner of zeros for the last row of an odd number.
+  const auto tail = [&](Index r, Real* out) {
+    if (r >= f.rows) return;
+    std::copy_n(f.row(r).data() + whole * panel, rest, out);
+    if (!last.empty()) out[rest] = last[static_cast<std::size_t>(r)];
+  };
+  std::vector<Real> nothing;
+  if (f.rows % 2 != 0) nothing.assign(static_cast<std::size_t>(f.cols), Real(0));
   for (Index r = 0; r < f.rows; r += 2) {
-    const Real* even = f.row(r).data();
-    const Real* odd = nullptr;
-    if (r + 1 < f.rows) {
-      odd = f.row(r + 1).data();
-    } else {
-      nothing.assign(static_cast<std::size_t>(cols_), Real(0));
-      odd = nothing.data();
-    }
     std::uint32_t* out = data_.data() + (first + r) / 2 * panel;
-    line(whole, even, odd, out);
+    line(whole, f.row(r).data(), r + 1 < f.rows ? f.row(r + 1).data() : nothing.data(), out);
     if (whole == panels_) continue;
-    std::copy(even + whole * panel, even + cols_, even_end);
-    std::copy(odd + whole * panel, odd + cols_, odd_end);
+    Real even_end[panel] = {};
+    Real odd_end[panel] = {};
+    tail(r, even_end);
+    tail(r + 1, odd_end);
     line(1, even_end, odd_end, out + whole * most_pairs_ * panel);
   }
 }
 
-template void BfloatRows::pack(Index, MatrixView<const float>);
-template void BfloatRows::pack(Index, MatrixView<const double>);
+template void BfloatRows::pack(Index, MatrixView<const float>, std::span<const float>);
+template void BfloatRows::pack(Index, MatrixView<const double>, std::span<const double>);
 
 namespace {
 
-/// C += Aᵀ B for panel `i` against panels j, …, j + count - 1, where G ends inside one of them.
-void multiply_at_edge(const BfloatKernel& kernel, const BfloatRows& f, const std::uint32_t* a, Index i, Index j, int count,
-                      MatrixView<float> g) {
+/// Lines of a panel that are multiplied at once: three panels of B stay in the first cache while the panels of A pass by,
+/// and the sums of a tile in the second.
+constexpr Index depth = 256;
+
+/// The panels of a block of rows, as the kernel wants its left factor.
+struct Operands {
+  const BfloatKernel& kernel;
+  const BfloatRows& f;
+  const std::vector<std::uint32_t>& prepared;  ///< empty: as packed
+
+  const std::uint32_t* left(Index q, Index line) const {
+    return prepared.empty() ? f.panel_data(q) + line * panel : prepared.data() + (q * f.pairs() + line) * panel;
+  }
+};
+
+/// C += Aᵀ B for panel i against panels j, …, j + count - 1, over `lines` lines from `line`.
+void multiply(const Operands& o, Index i, Index j, int count, Index line, Index lines, MatrixView<float> g) {
+  const std::uint32_t* right = o.f.panel_data(j) + line * panel;
+  const bool inside = (i + 1) * panel <= o.f.cols() && (j + count) * panel <= o.f.cols();
+  if (inside) {
+    o.kernel.multiply(lines, o.left(i, line), right, o.f.panel_lines(), count, &g(i * panel, j * panel), g.stride);
+    return;
+  }
+  // G ends inside one of the panels.
   float buffer[panel * 3 * panel] = {};
   constexpr Index stride = 3 * panel;
-  kernel.multiply(f.pairs(), a, f.panel_data(j), f.panel_lines(), count, buffer, stride);
-  const Index rows = std::min(panel, f.cols() - i * panel);
-  const Index cols = std::min(panel * count, f.cols() - j * panel);
+  o.kernel.multiply(lines, o.left(i, line), right, o.f.panel_lines(), count, buffer, stride);
+  const Index rows = std::min(panel, o.f.cols() - i * panel);
+  const Index cols = std::min(panel * count, o.f.cols() - j * panel);
   for (Index r = 0; r < rows; ++r) {
     for (Index s = 0; s < cols; ++s) g(i * panel + r, j * panel + s) += buffer[r * stride + s];
   }
 }
 
-void accumulate_tile(const BfloatKernel& kernel, const BfloatRows& f, Index tile_i, Index tile_j, MatrixView<float> g) {
-  thread_local std::vector<std::uint32_t> prepared;
-  const Index last_i = std::min(f.panels(), (tile_i + 1) * tile_panels);
-  const Index last_j = std::min(f.panels(), (tile_j + 1) * tile_panels);
-  for (Index i = tile_i * tile_panels; i < last_i; ++i) {
-    const std::uint32_t* a = f.panel_data(i);
-    if (kernel.prepare != nullptr) {
-      prepared.resize(static_cast<std::size_t>(f.pairs() * panel));
-      kernel.prepare(f.pairs(), a, prepared.data());
-      a = prepared.data();
-    }
-    const bool short_rows = (i + 1) * panel > f.cols();
-    for (Index j = tile_j * tile_panels; j < last_j && j <= i; j += 3) {
-      const auto count = static_cast<int>(std::min<Index>(3, std::min(last_j, i + 1) - j));
-      if (short_rows || (j + count) * panel > f.cols()) {
-        multiply_at_edge(kernel, f, a, i, j, count, g);
-      } else {
-        kernel.multiply(f.pairs(), a, f.panel_data(j), f.panel_lines(), count, &g(i * panel, j * panel), g.stride);
+void accumulate_tile(const Operands& o, Index tile_i, Index tile_j, MatrixView<float> g) {
+  const Index last_i = std::min(o.f.panels(), (tile_i + 1) * tile_panels);
+  const Index last_j = std::min(o.f.panels(), (tile_j + 1) * tile_panels);
+  for (Index line = 0; line < o.f.pairs(); line += depth) {
+    const Index lines = std::min(depth, o.f.pairs() - line);
+    for (Index j = tile_j * tile_panels; j < last_j; j += 3) {
+      for (Index i = std::max(tile_i * tile_panels, j); i < last_i; ++i) {
+        multiply(o, i, j, static_cast<int>(std::min<Index>(3, std::min(last_j, i + 1) - j)), line, lines, g);
       }
     }
   }
@@ -188,11 +206,17 @@ void accumulate_tile(const BfloatKernel& kernel, const BfloatRows& f, Index tile
 
 void accumulate_gram(const BfloatRows& f, MatrixView<float> g) {
   const BfloatKernel chosen = kernel();
+  std::vector<std::uint32_t> prepared;
+  if (chosen.prepare != nullptr) {
+    prepared.resize(static_cast<std::size_t>(f.panels() * f.pairs() * panel));
+    parallel_for(f.panels(),
+                 [&](Index q) { chosen.prepare(f.pairs(), f.panel_data(q), prepared.data() + q * f.pairs() * panel); });
+  }
   const Index tiles = (f.panels() + tile_panels - 1) / tile_panels;
   parallel_for(tiles * (tiles + 1) / 2, [&](Index task) {
     Index i = 0;
     while ((i + 1) * (i + 2) / 2 <= task) ++i;
-    accumulate_tile(chosen, f, i, task - i * (i + 1) / 2, g);
+    accumulate_tile({chosen, f, prepared}, i, task - i * (i + 1) / 2, g);
   });
 }
 

@@ -42,6 +42,7 @@ CpuFeatures cpu_features() {
                     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                     __builtin_cpu_supports("avx512cd");
   features.avx512_bf16 = features.avx512 && __builtin_cpu_supports("avx512bf16");
+  features.fast_bf16 = features.avx512_bf16 && __builtin_cpu_is("amd");
   features.amx_bf16 = amx_allowed();
 #endif
   return features;

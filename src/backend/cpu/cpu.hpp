@@ -7,6 +7,7 @@ struct CpuFeatures {
   bool avx2_fma = false;
   bool avx512 = false;       ///< F, DQ, BW, VL, CD
   bool avx512_bf16 = false;  ///< and dot products of bfloat16 pairs
+  bool fast_bf16 = false;    ///< at the rate of multiply-adds of single floats: twice their speed
   bool amx_bf16 = false;     ///< tiles, and the kernel's leave to use them
 };
 CpuFeatures cpu_features();

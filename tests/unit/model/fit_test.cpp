@@ -367,7 +367,7 @@ TEST(Fit, RefinedFallsBackWhereItsGramIsTooCoarse) {
 TEST(ChooseSolver, FollowsSizesAndWishes) {
   FitOptions options;
   const auto choice = [&](const std::string& kernel, Index p, Index frequencies) {
-    return choose_solver(map_of(kernel, 2, p, frequencies), options).solver;
+    return choose_solver(map_of(kernel, 2, p, frequencies), 1000, options).solver;
   };
   EXPECT_EQ(choice("gaussian(1)", 1, 2500), "eigen");
   EXPECT_EQ(choice("gaussian(1)", 3, 2500), "eigen") << "decoupled outputs do not count";

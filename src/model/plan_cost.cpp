@@ -1,0 +1,73 @@
+#include "model/plan_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/backend.hpp"
+#include "base/fail.hpp"
+#include "base/resources.hpp"
+#include "base/text.hpp"
+#include "model/fit.hpp"
+
+namespace mercer {
+namespace {
+
+/// Rows times columns that leave-one-out keeps at most.
+constexpr double leave_one_out_values = 16e6;
+
+/// An eigendecomposition behaves like 40 m³ flops of the Gram update (measured: it runs on one thread and is bound by
+/// memory), with 2qm² for the leave-one-out rows; Cholesky is m³/3.
+double solve_flops(const FeatureMap& map, Index rows, const FitOptions& options) {
+  const Coupling& coupling = map.coupling();
+  const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
+  const std::string solver = choose_solver(map, rows, options).solver;
+  if (solver == "eigen") return 40 * m * m * m + 2 * leave_one_out_values * m;
+  constexpr double penalties = 18;
+  constexpr double left_out = 1000;
+  return options.penalty ? m * m * m / 3 : penalties * (m * m * m / 3 + left_out * m * m);
+}
+
+}  // namespace
+
+void check_wishes(double error, double confidence) {
+  if (!(error > 0 && error < 1)) fail_argument("--error must lie between 0 and 1, got " + shortest(error));
+  if (!(confidence > 0 && confidence < 1))
+    fail_argument("--confidence must lie between 0 and 1, got " + shortest(confidence));
+}
+
+double gram_speed(Precision precision) {
+  const auto run = [](auto zero) {
+    using Real = decltype(zero);
+    Matrix<Real> f(1024, 1024);
+    for (Real& v : f.values()) v = Real(0.5);
+    Matrix<double> g(1024, 1024);
+    double best = 1e300;
+    for (int k = 0; k < 3; ++k) {
+      const Stopwatch watch;
+      accumulate_gram<Real>(f, g);
+      best = std::min(best, watch.seconds());
+    }
+    return 1024.0 * 1024.0 * 1024.0 / best;
+  };
+  return precision == Precision::single_ ? run(0.0F) : run(0.0);
+}
+
+double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options) {
+  constexpr double leave_one_out_bytes = 3 * 8 * leave_one_out_values;  // rows, rotated rows, their squares
+  const double kept =
+      options.penalty ? 0.0
+                      : std::min(leave_one_out_bytes, 24.0 * static_cast<double>(rows) * static_cast<double>(map.columns()));
+  const Coupling& coupling = map.coupling();
+  return kept + fit_memory_bytes(map.columns(), coupling.parameters(), map.outputs(), coupling.is_constant());
+}
+
+double feature_rows(const FeatureMap& map, Index rows, const FitOptions& options) {
+  const auto n = static_cast<double>(rows);
+  return options.penalty ? n : n + std::min(n, leave_one_out_values / static_cast<double>(map.columns()));
+}
+
+double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options) {
+  return static_cast<double>(rows) * std::pow(static_cast<double>(map.columns()), 2) + solve_flops(map, rows, options);
+}
+
+}  // namespace mercer

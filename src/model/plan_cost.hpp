@@ -1,0 +1,24 @@
+#pragma once
+#include <mercer/model.hpp>
+
+#include "map/feature_map.hpp"
+#include "model/recipe.hpp"
+
+namespace mercer {
+
+/// Refuses errors and confidences outside of (0, 1).
+void check_wishes(double error, double confidence);
+
+/// Flops per second of the Gram update on this machine now, from one block of about 2·10⁹ flops.
+double gram_speed(Precision precision);
+
+/// Memory of a fit with this map once it is made: statistics, factorisation, rows kept for leave-one-out.
+double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options);
+
+/// How many rows have their features computed: all once, and again those that leave-one-out takes.
+double feature_rows(const FeatureMap& map, Index rows, const FitOptions& options);
+
+/// Flops of the Gram matrix and of the solve, counted at the speed of the Gram update; without the features.
+double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options);
+
+}  // namespace mercer
