@@ -26,6 +26,13 @@ const std::vector<Experiment>& experiments() {
       {"orff-fig6", "variance of the kernel estimate, measured, exact and bounded", orff_fig6},
       {"orff-table3", "twenty outputs of rank one, with and without noise", orff_table3},
       {"fields", "ocean drifters and a magnetic field: which structure pays on real data", fields},
+      {"psketch-fig1", "p-SR sketches with the Huber loss: error and time against the sketch size; outliers", psketch_fig1},
+      {"psketch-fig2", "p-SG sketches with the Huber loss: error and time against the sketch size", psketch_fig2},
+      {"psketch-fig3", "p-SR sketches with the ε-insensitive loss: error and time against the sketch size", psketch_fig3},
+      {"psketch-fig4", "p-SG sketches with the ε-insensitive loss: error and time against the sketch size", psketch_fig4},
+      {"psketch-table1", "Boston: five quantiles together, exact and sketched", psketch_table1},
+      {"psketch-table2", "river flows and prices: mean relative error, exact and sketched", psketch_table2},
+      {"psketch-table6", "river flows and prices: relative error of every target", psketch_table6},
   };
   return all;
 }

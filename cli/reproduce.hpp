@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/matrix.hpp"
+#include "io/dataset.hpp"
 #include "plot/chart.hpp"
 
 // The experiments of the papers. Each is a function from Settings to Findings; `mercer reproduce` writes those down.
@@ -50,6 +51,13 @@ Findings orff_fig5(const Settings& settings);
 Findings orff_fig6(const Settings& settings);
 Findings orff_table3(const Settings& settings);
 Findings fields(const Settings& settings);
+Findings psketch_fig1(const Settings& settings);
+Findings psketch_fig2(const Settings& settings);
+Findings psketch_fig3(const Settings& settings);
+Findings psketch_fig4(const Settings& settings);
+Findings psketch_table1(const Settings& settings);
+Findings psketch_table2(const Settings& settings);
+Findings psketch_table6(const Settings& settings);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // What several of them need.
@@ -97,6 +105,13 @@ struct Rows {
 };
 /// The rows of these numbers.
 Rows pick(const Rows& rows, const std::vector<Index>& numbers);
+
+struct Table {
+  Rows rows;
+  std::vector<std::string> targets;  ///< names
+};
+/// The whole of a file; one that is not there is an error that says where to point --data.
+Table read_table(const std::string& path, const DatasetOptions& options);
 
 /// Root of the mean over rows and outputs of (prediction - y)².
 class Scored {

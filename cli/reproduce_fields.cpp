@@ -1,12 +1,9 @@
 // Two measured vector fields: does a kernel that knows the law of the field predict it better than independent outputs?
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 
-#include "base/fail.hpp"
 #include "base/random.hpp"
-#include "io/dataset.hpp"
 #include "reproduce.hpp"
 
 namespace mercer::cli::reproduce {
@@ -26,21 +23,10 @@ struct Survey {
 };
 
 Rows read(const std::string& path, const std::string& inputs, const std::string& targets) {
-  if (!std::filesystem::exists(path)) fail_file(path + ": not found; give --data FOLDER or set MERCER_DATA");
   DatasetOptions options;
   options.inputs = inputs;
   options.targets = targets;
-  const auto data = open_dataset({path}, options);
-  Rows rows{Matrix<double>(data->row_count(), data->input_count()), Matrix<double>(data->row_count(), data->target_count())};
-  RowBlock block;
-  data->rewind();
-  while (data->next(4096, block)) {
-    for (Index i = 0; i < block.rows(); ++i) {
-      std::ranges::copy(block.inputs.row(i), rows.x.row(block.first_row + i).begin());
-      std::ranges::copy(block.targets.row(i), rows.y.row(block.first_row + i).begin());
-    }
-  }
-  return rows;
+  return read_table(path, options).rows;
 }
 
 /// Positions in km, velocities in m/s. The file names no drifters, but its rows follow them: a step of more than 10 km

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/fail.hpp"
 #include "base/progress.hpp"
@@ -83,6 +84,21 @@ Rows pick(const Rows& rows, const std::vector<Index>& numbers) {
     std::ranges::copy(rows.y.row(numbers[at(i)]), part.y.row(i).begin());
   }
   return part;
+}
+
+Table read_table(const std::string& path, const DatasetOptions& options) {
+  if (!std::filesystem::exists(path)) fail_file(path + ": not found; give --data FOLDER or set MERCER_DATA");
+  const auto data = open_dataset({path}, options);
+  Rows rows{Matrix<double>(data->row_count(), data->input_count()), Matrix<double>(data->row_count(), data->target_count())};
+  RowBlock block;
+  data->rewind();
+  while (data->next(4096, block)) {
+    for (Index i = 0; i < block.rows(); ++i) {
+      std::ranges::copy(block.inputs.row(i), rows.x.row(block.first_row + i).begin());
+      std::ranges::copy(block.targets.row(i), rows.y.row(block.first_row + i).begin());
+    }
+  }
+  return {std::move(rows), data->schema().targets};
 }
 
 Scored::Scored(const Matrix<double>& prediction, const Matrix<double>& truth) : per_output_(at(truth.cols()), 0.0) {

@@ -41,6 +41,30 @@ EXPERIMENTS = {
         ["fields.svg"],
         True,
     ),
+    **{
+        f"psketch-fig{k}": (
+            "loss method s relative_mse deviation relative_mse_all_rows fit_seconds repeats n",
+            [f"psketch-fig{k}.svg", *(["psketch-fig1-outliers.svg"] if k == 1 else [])],
+            False,
+        )
+        for k in (1, 2, 3, 4)
+    },
+    "psketch-table1": (
+        "method pinball pinball_deviation paper_pinball crossing crossing_deviation paper_crossing fit_seconds "
+        "length_scale penalty splits",
+        ["psketch-table1.svg"],
+        True,
+    ),
+    "psketch-table2": (
+        "dataset method arrmse deviation paper_arrmse fit_seconds repeats penalty",
+        ["psketch-table2.svg"],
+        True,
+    ),
+    "psketch-table6": (
+        "dataset target method rrmse deviation repeats paper_p_sr",
+        ["psketch-table6.svg"],
+        True,
+    ),
 }
 
 
@@ -105,6 +129,32 @@ def test_more_rows_help_and_exact_is_best_without_noise(reproduced):
     for method in ("orff", "exact"):
         assert error["300", method, "no"] < error["100", method, "no"]
     assert error["300", "exact", "no"] < error["300", "orff", "no"]
+
+
+def test_robust_losses_beat_square_when_outputs_have_outliers(reproduced):
+    _, summary = reproduced("psketch-fig1")
+    error = {loss: summary["headline"][f"{loss} with 10% outliers"] for loss in ("square", "huber", "epsilon")}
+    assert error["huber"] < 0.7 * error["square"]  # a third of it here
+    assert error["epsilon"] < 0.7 * error["square"]
+
+
+def test_ordered_quantiles_cross_less_at_the_same_loss(reproduced):
+    _, summary = reproduced("psketch-table1")
+    headline = summary["headline"]
+    assert headline["crossing exact non-crossing"] <= headline["crossing exact"]
+    assert headline["pinball exact non-crossing"] == pytest.approx(headline["pinball exact"], rel=0.02)
+    assert all(value < 100 for key, value in headline.items() if key.startswith("pinball"))  # a constant: about 140
+
+
+def test_mean_of_table6_is_table2(reproduced):
+    folder, _ = reproduced("psketch-table2")
+    reproduced("psketch-table6")
+    _, means = read_csv(folder / "psketch-table2.csv")
+    _, targets = read_csv(folder / "psketch-table6.csv")
+    for row in means:
+        errors = [float(t[3]) for t in targets if t[0] == row[0] and t[2] == row[1]]
+        assert len(errors) == (8 if row[0].startswith("rf") else 16)
+        assert float(row[2]) == pytest.approx(sum(errors) / len(errors), rel=1e-5)
 
 
 def test_same_seed_same_numbers(run, tmp_path):
