@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
+#include "base/matrix.hpp"
 
 /// Gram matrices of features rounded to bfloat16 (8 bits of mantissa), summed in float: at most half the time of float
 /// products where the CPU multiplies bfloat16, with an error of about 2⁻⁹ of each product. Good for preconditioners alone.
@@ -48,7 +48,7 @@ class BfloatRows {
   Index panels_;
   Index most_pairs_;
   Index pairs_ = 0;
-  std::vector<std::uint32_t> data_;
+  Matrix<std::uint32_t> data_;  ///< aligned to cache lines, as the kernels read it
 };
 
 /// Lower triangle of G (float, cols × cols) += FᵀF, by tiles that each belong to one thread. Entries above the diagonal but

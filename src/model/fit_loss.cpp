@@ -26,13 +26,13 @@ ConvexSetup setup_of(const Recipe& recipe, const FitOptions& options) {
   return setup;
 }
 
-/// λ by a held-out fifth: from 1 down in steps of about 3, each solve started from the last, until the loss has risen three
-/// times in a row. The certificate need not be sharper than the noise of such a choice.
+/// λ by a held-out fifth: decades from 1 to 1e-9, each solve started from the last, then the half decades beside the best.
+/// The certificate need not be sharper than the noise of such a choice; stopping early would mistake the plateau of large
+/// penalties for the best.
 double penalty_by_holdout(RowSource& rows, const Recipe& recipe, const FitOptions& options, const Loss& loss,
                           Model::State& state) {
-  constexpr double least = 1e-9;
+  constexpr int decades = 10;
   constexpr double coarse_gap = 1e-2;
-  constexpr int patience = 3;
   FitSummary& summary = state.summary;
   if (rows.row_count() < 5) {
     summary.notes.emplace_back("too few rows to choose a penalty by: 1e-3 was taken");
@@ -45,10 +45,7 @@ double penalty_by_holdout(RowSource& rows, const Recipe& recipe, const FitOption
   ConvexState warm;
   double best = std::numeric_limits<double>::infinity();
   double chosen = 1;
-  int worse = 0;
-  double step = std::sqrt(10.0);
-  for (double penalty = 1; penalty > 0.5 * least && worse < patience; penalty /= step) {
-    report(options.progress, "choosing the penalty", -std::log10(penalty) / -std::log10(least));
+  const auto attempt = [&](double penalty) {
     ConvexOptions convex;
     convex.penalty = penalty;
     convex.tolerance = coarse_gap;
@@ -57,13 +54,18 @@ double penalty_by_holdout(RowSource& rows, const Recipe& recipe, const FitOption
     warm = std::move(solution.state);
     const double held_out = mean_loss(*state.map, test, loss, solution.weights, solution.intercept);
     summary.penalty_path.emplace_back(penalty, held_out);
-    worse = held_out < best ? 0 : worse + 1;
     if (held_out < best) {
       best = held_out;
       chosen = penalty;
     }
+  };
+  for (int decade = 0; decade < decades; ++decade) {
+    report(options.progress, "choosing the penalty", static_cast<double>(decade) / decades);
+    attempt(std::pow(10.0, -decade));
   }
-  std::ranges::reverse(summary.penalty_path);
+  const double decade = chosen;
+  for (const double factor : {1 / std::sqrt(10.0), std::sqrt(10.0)}) attempt(decade * factor);
+  std::ranges::sort(summary.penalty_path);
   summary.penalty_chosen = true;
   summary.notes.push_back("the penalty was chosen on " + human_count(static_cast<double>(test.row_count())) +
                           " rows held out at random");

@@ -7,8 +7,17 @@
 #include "base/parallel.hpp"
 
 namespace mercer {
+namespace {
 
-LowGram::LowGram(Index columns, Index block_rows) : packed_(block_rows, columns + 1), gram_(columns + 1, columns + 1) {}
+/// Rows of whole cache lines.
+Index aligned(Index columns) {
+  return (columns + 15) / 16 * 16;
+}
+
+}  // namespace
+
+LowGram::LowGram(Index columns, Index block_rows)
+    : packed_(block_rows, columns + 1), gram_(columns + 1, aligned(columns + 1)) {}
 
 template <class Real>
 void LowGram::add(Index row_in_block, MatrixView<const Real> features, std::span<const double> weights) {
@@ -29,7 +38,7 @@ template void LowGram::add(Index, MatrixView<const float>, std::span<const doubl
 template void LowGram::add(Index, MatrixView<const double>, std::span<const double>);
 
 void LowGram::end_block() {
-  accumulate_gram(packed_, gram_);
+  accumulate_gram(packed_, gram_.view().col_range(0, gram_.rows()));
 }
 
 void LowGram::move_into(NormalSystem& system) {

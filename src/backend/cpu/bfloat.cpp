@@ -101,7 +101,7 @@ bool bfloat_is_fast() {
 
 BfloatRows::BfloatRows(Index most_rows, Index cols)
     : cols_(cols), panels_((cols + panel - 1) / panel), most_pairs_((most_rows + 31) / 32 * 16) {
-  data_.assign(static_cast<std::size_t>(checked_product(panels_, most_pairs_, panel)), 0U);
+  data_ = Matrix<std::uint32_t>(panels_, checked_product(most_pairs_, panel));
 }
 
 void BfloatRows::set_rows(Index rows) {
@@ -163,7 +163,7 @@ constexpr Index depth = 256;
 struct Operands {
   const BfloatKernel& kernel;
   const BfloatRows& f;
-  const std::vector<std::uint32_t>& prepared;  ///< empty: as packed
+  const Matrix<std::uint32_t>& prepared;  ///< empty: as packed
 
   const std::uint32_t* left(Index q, Index line) const {
     return prepared.empty() ? f.panel_data(q) + line * panel : prepared.data() + (q * f.pairs() + line) * panel;
@@ -208,9 +208,9 @@ void accumulate_tile(const Operands& o, Index tile_i, Index tile_j, MatrixView<f
 
 void accumulate_gram(const BfloatRows& f, MatrixView<float> g) {
   const BfloatKernel chosen = kernel();
-  std::vector<std::uint32_t> prepared;
+  Matrix<std::uint32_t> prepared;
   if (chosen.prepare != nullptr) {
-    prepared.resize(static_cast<std::size_t>(f.panels() * f.pairs() * panel));
+    prepared = Matrix<std::uint32_t>(f.panels(), f.pairs() * panel);
     parallel_for(f.panels(),
                  [&](Index q) { chosen.prepare(f.pairs(), f.panel_data(q), prepared.data() + q * f.pairs() * panel); });
   }
