@@ -195,6 +195,7 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
   std::vector<double> weight(at(p)), mean(at(p)), square(at(p)), error(at(p)), absolute(at(p)), baseline(at(p));
   Scores scores;
   scores.confusion.assign(model.classes().size(), std::vector<double>(model.classes().size(), 0.0));
+  const bool is_quantile = !recipe.levels.empty() && recipe.loss.starts_with("pinball");
   QuantileTally quantiles(recipe.levels);
   IntervalTally intervals(model);
   double correct = 0;
@@ -217,7 +218,7 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
         weight[0] += w;
         continue;
       }
-      if (w > 0 && !recipe.levels.empty()) quantiles.add(w, block.targets(i, 0), prediction.row(i));
+      if (w > 0 && is_quantile) quantiles.add(w, block.targets(i, 0), prediction.row(i));
       for (Index a = 0; a < p && w > 0; ++a) {
         const double y = block.targets(i, static_cast<Index>(recipe.target_of(a)));
         const double r = prediction(i, a) - y;
@@ -237,7 +238,7 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
     return scores;
   }
   scores.names = recipe.output_names();
-  if (!recipe.levels.empty()) quantiles.finish(scores);
+  if (is_quantile) quantiles.finish(scores);
   if (model.has_intervals()) intervals.finish(scores);
   for (Index a = 0; a < p; ++a) {
     scores.rmse.push_back(std::sqrt(error[at(a)] / weight[at(a)]));

@@ -27,7 +27,7 @@ Recipe recipe_like(const std::string& path) {
 
 void refuse_with_like(const Arguments& a) {
   for (const char* name : {"target", "inputs", "kernel", "map", "weights", "precision", "no-standardize", "no-intercept",
-                           "seed", "one-hot", "classify"}) {
+                           "seed", "one-hot", "classify", "loss", "quantiles", "non-crossing"}) {
     if (a.has(name)) fail_argument(std::string("--") + name + " cannot be given with --like, which already says it");
   }
 }
@@ -59,8 +59,8 @@ std::string solver_words(const FitSummary& s) {
            " passes";
   }
   if (s.gap) {
-    return "loss " + s.loss + " solved to a duality gap of " + brief(*s.gap) + " in " + std::to_string(s.iterations) +
-           " passes";
+    return "loss " + s.loss + (s.status == "ok" ? " solved to" : " stopped at") + " a duality gap of " + brief(*s.gap) +
+           " in " + std::to_string(s.iterations) + " passes";
   }
   return (s.loss == "square" ? "" : "loss " + s.loss + ", ") + "solved by " + s.solver +
          (s.iterations > 0 ? " in " + std::to_string(s.iterations) + " iterations" : "");

@@ -79,6 +79,10 @@ int run_predict(const Arguments& a) {
   if (with_std && !model.classes().empty())
     fail_argument("--std is for regression, and " + a.files.front() +
                   " tells classes apart; its scores are in the table without --std");
+  if (with_std && model.summary().loss != "square") {
+    fail_argument("standard deviations come with the square loss, and " + a.files.front() + " was fitted with " +
+                  model.summary().loss + "; fit quantiles (--quantiles 0.1,0.5,0.9) or --conformal 0.9 for a spread");
+  }
   if (with_std && !model.has_uncertainty()) {
     fail_argument(a.files.front() +
                   " was fitted without what standard deviations need; fit again with --uncertainty full or samples");

@@ -36,7 +36,7 @@ const Decomposable& decomposable(const OperatorTerm& term) {
   if (form == nullptr) {
     fail_argument(
         "sketches are for scalar kernels times one output matrix; curl_free, divergence_free and helmholtz need --map "
-        "fourier:D or exact");
+        "fourier:D (or exact, with the square loss)");
   }
   return *form;
 }

@@ -60,6 +60,10 @@ void record_path(const PenaltyPath& path, FitSummary& summary) {
   summary.penalty_chosen = true;
   const PenaltyScore& best = path.scores[path.best];
   summary.leave_one_out_rmse = std::sqrt(best.mean_square / static_cast<double>(best.per_output.size()));
+  if (!std::isfinite(*summary.leave_one_out_rmse)) {
+    fail_argument(
+        "the leave-one-out error overflows: the targets or inputs are too large to square; divide them by a power of ten");
+  }
   summary.leave_one_out_rows = path.rows;
   for (const PenaltyScore& score : path.scores) summary.penalty_path.emplace_back(score.penalty, score.mean_square);
   if (!path.all_rows) {

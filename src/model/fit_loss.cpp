@@ -69,7 +69,21 @@ double penalty_by_holdout(RowSource& rows, const Recipe& recipe, const FitOption
   summary.penalty_chosen = true;
   summary.notes.push_back("the penalty was chosen on " + human_count(static_cast<double>(test.row_count())) +
                           " rows held out at random");
+  if (chosen == summary.penalty_path.front().first || chosen == summary.penalty_path.back().first) {
+    summary.notes.emplace_back(
+        "the best penalty is at the end of the range that was tried: the length scale may be far from right");
+  }
   return chosen;
+}
+
+double total_weight(RowSource& rows) {
+  double sum = 0;
+  RowBlock block;
+  rows.rewind();
+  while (rows.next(4096, block)) {
+    for (Index i = 0; i < block.rows(); ++i) sum += block.weights.empty() ? 1.0 : block.weights[static_cast<std::size_t>(i)];
+  }
+  return sum;
 }
 
 void descend(RowSource& rows, const Recipe& recipe, const FitOptions& options, const Loss& loss, Model::State& state) {
@@ -83,6 +97,9 @@ void descend(RowSource& rows, const Recipe& recipe, const FitOptions& options, c
   state.summary.solver = options.solver;
   state.summary.iterations = options.passes;
   state.summary.objective = solution.objective;
+  state.summary.status = "approximate";
+  state.summary.notes.push_back(
+      "stochastic subgradients come without a certificate; --solver admm says how far from the optimum it is");
   state.weights = std::move(solution.weights);
   state.intercept = std::move(solution.intercept);
 }
@@ -131,12 +148,15 @@ double mean_loss(const FeatureMap& map, RowSource& rows, const Loss& loss, Const
 void fit_with_loss(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
   FitSummary& summary = state.summary;
   const std::unique_ptr<Loss> loss = make_loss(recipe.loss, recipe.outputs());
+  if (options.map == "exact")
+    summary.notes.emplace_back("exact: every row is an anchor, so the features span the exact solution");
   if (options.uncertainty == "full" || options.uncertainty == "samples") {
     fail_argument("standard deviations come with the square loss; with " + recipe.loss +
                   " fit quantiles (--quantiles 0.1,0.5,0.9) for a spread");
   }
   if (options.penalty && !(*options.penalty > 0)) fail_argument("the loss " + recipe.loss + " needs a penalty above 0");
   Stopwatch watch;
+  summary.weight = total_weight(rows);
   if (!options.penalty) {
     summary.penalty = penalty_by_holdout(rows, recipe, options, *loss, state);
     summary.seconds["penalty"] = watch.seconds();

@@ -66,6 +66,9 @@ void settle_loss(const FitOptions& options, Index targets, Recipe& recipe) {
       if (parse_number(level, value)) recipe.levels.push_back(value);
     }
   }
+  constexpr std::size_t most_levels = 200;
+  if (recipe.levels.size() > most_levels)
+    fail_argument(std::to_string(recipe.levels.size()) + " levels at once are too many; at most 200");
   if (!recipe.levels.empty() && targets != 1) {
     fail_argument("several quantiles at once are of one target, and there are " + std::to_string(targets) +
                   "; fit each target by itself");
@@ -75,6 +78,11 @@ void settle_loss(const FitOptions& options, Index targets, Recipe& recipe) {
   if (recipe.non_crossing && recipe.levels.size() < 2)
     fail_argument("--non-crossing needs several quantiles, e.g. --quantiles 0.1,0.5,0.9");
   if (recipe.non_crossing && !recipe.intercept) fail_argument("--non-crossing needs the intercept");
+}
+
+/// Losses that grow no faster than the residual: outliers should not set the unit it is measured in.
+bool is_robust(const std::string& loss, Index outputs) {
+  return std::isfinite(make_loss(loss, outputs)->lipschitz());
 }
 
 /// Levels that share a plain kernel are tied to each other as in paper 2: A_ij = exp(-(τ_i - τ_j)²).
@@ -141,6 +149,8 @@ Recipe prepare(RowSource& rows, const FitOptions& options) {
   const bool classify = !options.classes.empty();
   recipe.scaling = options.standardize ? standardizing(summary, is_vector_field(kernel), !classify)
                                        : Scaling::identity(rows.input_count(), classify ? 0 : rows.target_count());
+  if (options.standardize && !classify && is_robust(recipe.loss, recipe.outputs()))
+    scale_targets_robustly(summary, is_vector_field(kernel), recipe.scaling);
   if (!classify) recipe.target_mean = summary.target_mean;
   DataFacts facts;
   facts.inputs = rows.input_count();

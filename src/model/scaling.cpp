@@ -76,6 +76,7 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
   std::vector<Moments> targets(at(rows.target_count()));
   const Index samples = std::min(n, sample_rows);
   summary.sample = Matrix<double>(samples, rows.input_count());
+  summary.target_sample = Matrix<double>(samples, rows.target_count());
   Index next_sample = 0;
   RowBlock block;
   rows.rewind();
@@ -92,6 +93,7 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
       add_row(block.targets.row(i), w, row, "target", targets);
       summary.weight += w;
       if (next_sample < samples && row == next_sample * n / samples) {
+        std::ranges::copy(block.targets.row(i), summary.target_sample.row(next_sample).begin());
         std::ranges::copy(block.inputs.row(i), summary.sample.row(next_sample++).begin());
         summary.sample_weight.push_back(w);
       }
@@ -134,6 +136,43 @@ Scaling standardizing(const RowSummary& summary, bool shared, bool scale_targets
     s.target_scale = scales(summary.target_mean, summary.target_variance);
   }
   return s;
+}
+
+namespace {
+
+/// The weighted median: the least value with half of the weight at or below it.
+double median(std::vector<std::pair<double, double>> values) {
+  std::ranges::sort(values);
+  double total = 0;
+  for (const auto& [value, weight] : values) total += weight;
+  double below = 0;
+  for (const auto& [value, weight] : values) {
+    below += weight;
+    if (below >= total / 2) return value;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void scale_targets_robustly(const RowSummary& summary, bool shared, Scaling& scaling) {
+  constexpr double normal = 1.4826;  // of a normal law, the standard deviation over the median absolute deviation
+  const Index p = summary.target_sample.cols();
+  std::vector<double> scale;
+  for (Index a = 0; a < p; ++a) {
+    std::vector<std::pair<double, double>> values;
+    for (Index i = 0; i < summary.target_sample.rows(); ++i)
+      values.emplace_back(summary.target_sample(i, a), summary.sample_weight[at(i)]);
+    const double centre = median(values);
+    for (auto& [value, weight] : values) value = std::abs(value - centre);
+    const double spread = normal * median(values);
+    if (!(spread > 1e-13 * std::abs(centre)) || !std::isfinite(spread)) return;
+    scale.push_back(spread);
+    scaling.target_shift[at(a)] = centre;
+  }
+  double square = 0;
+  for (const double s : scale) square += s * s / static_cast<double>(p);
+  for (Index a = 0; a < p; ++a) scaling.target_scale[at(a)] = shared ? std::sqrt(square) : scale[at(a)];
 }
 
 double median_distance(const RowSummary& summary, const Scaling& scaling) {

@@ -26,6 +26,7 @@ struct RowSummary {
   std::vector<double> input_mean, input_variance;
   std::vector<double> target_mean, target_variance;
   Matrix<double> sample;              ///< up to 1000 rows of inputs, evenly spread
+  Matrix<double> target_sample;       ///< the targets of those rows
   std::vector<double> sample_weight;  ///< their weights
 };
 /// Throws Error naming row and column of the first value that is not finite, or weight that is negative.
@@ -34,6 +35,10 @@ RowSummary summarize(RowSource& rows, Progress* progress);
 /// Standardises each axis; with `shared`, one common scale for all inputs and one for all targets, which keeps curl and
 /// divergence what they are. Constant columns keep scale 1.
 Scaling standardizing(const RowSummary& summary, bool shared, bool scale_targets);
+
+/// Targets by their median and 1.4826 × their median absolute deviation (of the sampled rows) instead of mean and standard
+/// deviation: what losses that shrug off outliers measure residuals in. Where half of the targets are equal, as before.
+void scale_targets_robustly(const RowSummary& summary, bool shared, Scaling& scaling);
 
 /// Median of ‖x - z‖ over pairs of sampled rows in scaled units, pairs weighted by w_i w_j (and w(w-1)/2 zero distances
 /// within a row of weight w, as if it were repeated); 1 when all rows coincide.

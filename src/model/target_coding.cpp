@@ -75,6 +75,7 @@ TargetCoding target_coding(const std::string& loss, Index classes, Index levels)
     coding.copies = std::max<Index>(1, levels);
     return coding;
   }
+  if (classes == 1) fail_argument("telling classes apart needs at least two classes, and there is one");
   if (levels > 0) fail_argument("quantiles are of numbers, but the target is a class label");
   if (margins) {
     coding.codes = sign_codes(classes);

@@ -207,7 +207,7 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
   if (!(solution.gap <= options.tolerance)) {
     solution.note = "stopped after " + std::to_string(solution.passes) + " passes at a relative gap of " +
                     shortest(solution.gap) + ", above the tolerance " + shortest(options.tolerance) +
-                    ": a larger penalty, more passes" + (single_ ? " or float64 features" : "") + " close it";
+                    ": the answer is within that of the best" + (single_ ? "; float64 features may close it" : "");
   }
   return solution;
 }

@@ -173,6 +173,27 @@ def test_huber_is_robust(run, tmp_path):
     assert errors["huber:0.1"] < 0.25 * errors["square"]
 
 
+@pytest.mark.parametrize("loss", ["huber", "epsilon:0.1", "pinball:0.5"])
+def test_gross_outliers_do_not_set_the_unit(run, tmp_path, loss):
+    rng = np.random.default_rng(6)
+    x = rng.uniform(-3, 3, 60)
+    y = np.sin(x) + 0.1 * rng.standard_normal(60)
+    y[[5, 20, 41]] = 1e6
+    np.savetxt(tmp_path / "t.csv", np.c_[x, y], delimiter=",", header="x,y", comments="", fmt="%.17g")
+    run("fit", tmp_path / "t.csv", "--target", "y", "--loss", loss, "--map", "exact", "--penalty", "1e-3", "--tolerance", "1e-8", "-o", tmp_path / "m.mercer")
+    run("predict", tmp_path / "m.mercer", tmp_path / "t.csv", "-o", tmp_path / "p.csv")
+    f = np.loadtxt(tmp_path / "p.csv", skiprows=1)
+    assert abs(f - np.sin(x)).mean() < 0.2
+
+
+def test_like_says_the_loss(run, table, tmp_path):
+    _, path, *_ = table
+    run("fit", path, "--target", "y", "--inputs", "a,b", "--map", "fourier:10", "-o", tmp_path / "m.mercer")
+    for more in (["--loss", "huber"], ["--quantiles", "0.5"]):
+        result = run("fit", path, "--like", tmp_path / "m.mercer", *more, ok=False)
+        assert result.code == 2 and "--like" in result.err
+
+
 def test_adam_comes_near_the_certified_optimum(run, table):
     _, path, _, _, _, _ = table
     best = fit(run, path, "y", "huber:0.4", "fourier:40")
