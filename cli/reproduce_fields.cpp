@@ -91,7 +91,7 @@ std::vector<Family> families(const Survey& s, bool quick) {
 
 /// `count` of the numbers (all of them when there are fewer), drawn without replacement, in ascending order.
 std::vector<Index> sample(std::vector<Index> numbers, Index count, const Stream& stream) {
-  const Index n = static_cast<Index>(numbers.size());
+  const auto n = static_cast<Index>(numbers.size());
   for (Index i = 0; i < std::min(n, count); ++i) {
     std::swap(numbers[at(i)], numbers[at(i) + stream.below(key(n - i), key(i), 0)]);
   }
@@ -194,7 +194,7 @@ plot::LineChart study(const Survey& s, const Plan& plan, const Settings& setting
   for (const Index n : plan.counts) {
     std::vector<std::vector<double>> errors(all.size());
     std::vector<std::vector<double>> constrained(all.size());
-    double rows = static_cast<double>(n);
+    auto rows = static_cast<double>(n);
     for (Index f = 0; f < plan.folds; ++f) {
       steps.next();
       const Fold fold = make_fold(s, f, settings.seed);

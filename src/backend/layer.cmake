@@ -9,8 +9,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties(${simd_file}_avx512.cpp
       PROPERTIES COMPILE_OPTIONS "${simd_options};-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mfma;-mprefer-vector-width=512")
   endforeach()
-  # GCC 12 takes _mm512_undefined() of its own headers for an oversight.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/bfloat_avx512.cpp
-    PROPERTIES COMPILE_OPTIONS "-O3;-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mavx512bf16;-Wno-maybe-uninitialized")
+  set(bfloat_options -O3 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512bf16)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # GCC 12 takes _mm512_undefined() of its own headers for an oversight
+    list(APPEND bfloat_options -Wno-maybe-uninitialized)
+  endif()
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/bfloat_avx512.cpp PROPERTIES COMPILE_OPTIONS "${bfloat_options}")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backend/cpu/bfloat_amx.cpp PROPERTIES COMPILE_OPTIONS "-mamx-tile;-mamx-bf16")
 endif()

@@ -81,7 +81,10 @@ std::vector<double> leverage_scores(const Kernel& kernel, ConstMatrix x, const s
   gram(kernel, z, z, system);
   std::vector<double> spectrum = eigh(system).values;
   for (double& v : spectrum) v /= m;
-  if (!(spectrum.back() > 0)) return std::vector<double>(scores.size(), 1.0);  // the kernel is 0: all rows are alike
+  if (!(spectrum.back() > 0)) {  // the kernel is 0: all rows are alike
+    scores.assign(scores.size(), 1.0);
+    return scores;
+  }
   const double penalty = penalty_of_dimension(spectrum, dimension);
   for (Index i = 0; i < z.rows(); ++i) system(i, i) += penalty * m;
   if (cholesky(system) >= 0) fail_internal("the pilot of the leverage scores is not positive definite");

@@ -98,7 +98,7 @@ void descend(RowSource& rows, const Recipe& recipe, const FitOptions& options, c
   state.summary.iterations = options.passes;
   state.summary.objective = solution.objective;
   state.summary.status = "approximate";
-  state.summary.notes.push_back(
+  state.summary.notes.emplace_back(
       "stochastic subgradients come without a certificate; --solver admm says how far from the optimum it is");
   state.weights = std::move(solution.weights);
   state.intercept = std::move(solution.intercept);

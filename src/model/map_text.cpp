@@ -129,7 +129,7 @@ std::string sketch_text(const SketchRecipe& sketch) {
 }
 
 std::string fourier_text(const FourierRecipe& fourier) {
-  const std::string text = "fourier:" + std::to_string(fourier.frequencies);
+  std::string text = "fourier:" + std::to_string(fourier.frequencies);
   switch (fourier.sampling) {
     case Sampling::monte_carlo:
       return text + ",mc";

@@ -23,13 +23,13 @@ constexpr double relaxation = 1.8;
 /// the crossings (p - 1 entries).
 struct Admm::Sums {
   explicit Sums(std::span<double> entries) : all(entries) {}
-  double& loss() { return all[0]; }
-  double& primal() { return all[1]; }
-  double& dual() { return all[2]; }
-  double& value_size() { return all[3]; }
-  double& dual_size() { return all[4]; }
-  double& target(std::size_t a) { return all[fixed + a]; }
-  double& crossing(std::size_t p, std::size_t a) { return all[fixed + p + a]; }
+  double& loss() const { return all[0]; }
+  double& primal() const { return all[1]; }
+  double& dual() const { return all[2]; }
+  double& value_size() const { return all[3]; }
+  double& dual_size() const { return all[4]; }
+  double& target(std::size_t a) const { return all[fixed + a]; }
+  double& crossing(std::size_t p, std::size_t a) const { return all[fixed + p + a]; }
 
   static constexpr std::size_t fixed = 5;
   std::span<double> all;
