@@ -66,7 +66,7 @@ def main():
 
     plain = ["--target", "last:1", "--no-standardize", "--kernel", "gaussian(1)", "--uncertainty", "none"]
     text = ["# Speed of sketches and losses", "",
-            f"Written by `make bench-losses` (bench/losses.py) on {datetime.date.today()}, {os.cpu_count()} cores. Medians of "
+            f"Written by `make bench-losses` ({' '.join(['bench/losses.py', *sys.argv[1:]])}) on {datetime.date.today()}, {os.cpu_count()} cores. Medians of "
             f"{options.repeats} interleaved runs; reading files is left out on both sides.", "",
             "| job | Mercer, s | peer, s | × peer | remarks |", "|---|---|---|---|---|"]
 

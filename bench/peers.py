@@ -103,7 +103,7 @@ def main():
     import sklearn as package
     text = [
         "# Speed", "",
-        f"Written by `make bench` ({'bench/peers.py --quick' if options.quick else 'bench/peers.py'}) on {datetime.date.today()}: "
+        f"Written by `make bench` ({' '.join(['bench/peers.py', *sys.argv[1:]])}) on {datetime.date.today()}: "
         f"{machine['cpu']}, {machine['threads']} threads, BLAS kernels {machine['blas_kernels']}, cos/sin {machine['simd']}; "
         f"scikit-learn {package.__version__} from PyPI. Medians of {options.repeats} interleaved runs.", "",
         f"The canonical job: ridge on random Fourier features, n = {n:,}, 32 inputs, 2000 frequencies (4000 features), penalty 1e-6; "

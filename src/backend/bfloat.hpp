@@ -18,7 +18,7 @@ void force_bfloat(BfloatPath path);
 BfloatPath active_bfloat();
 const char* to_string(BfloatPath path);
 /// True when the active path is faster than float products: not so for `portable`, which exists to be right, nor for
-/// avx512_bf16 on Intel, which multiplies pairs at half the rate of floats (measured: 14 s against 9 on the canonical job).
+/// avx512_bf16 on Intel, which multiplies pairs at half the rate of floats (a Xeon: 14 s against 8 on the canonical job).
 bool bfloat_is_fast();
 
 /// Rows of features rounded to bfloat16 (nearest even), packed for the products: panels of 16 columns, in each panel one
