@@ -1,0 +1,61 @@
+#include "gp/mixture.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "base/fail.hpp"
+#include "kernel/evaluate.hpp"
+
+namespace mercer {
+namespace {
+
+constexpr double two_pi = 2 * std::numbers::pi;
+
+Matrix<double> matrix_of(const std::vector<std::vector<double>>& rows) {
+  Matrix<double> m(static_cast<Index>(rows.size()), rows.empty() ? 0 : static_cast<Index>(rows.front().size()));
+  for (std::size_t q = 0; q < rows.size(); ++q) std::ranges::copy(rows[q], m.row(static_cast<Index>(q)).begin());
+  return m;
+}
+
+std::vector<std::vector<double>> rows_of(const Matrix<double>& m) {
+  std::vector<std::vector<double>> rows;
+  for (Index q = 0; q < m.rows(); ++q) rows.emplace_back(m.row(q).begin(), m.row(q).end());
+  return rows;
+}
+
+}  // namespace
+
+Mixture to_mixture(const SpectralMixture& kernel) {
+  Mixture mixture;
+  mixture.weights = kernel.weights;
+  mixture.means = matrix_of(kernel.means);
+  mixture.scales = matrix_of(kernel.scales);
+  return mixture;
+}
+
+SpectralMixture to_kernel(const Mixture& mixture) {
+  if (!std::holds_alternative<Gaussian>(mixture.envelope.form))
+    fail_argument("only a mixture of Gaussian spectra is a kernel of the library");
+  return {mixture.weights, rows_of(mixture.means), rows_of(mixture.scales)};
+}
+
+double component_value(const Mixture& mixture, Index q, Point delta) {
+  std::vector<double> stretched(delta.size());
+  const std::vector<double> origin(delta.size(), 0.0);
+  double turns = 0;
+  for (std::size_t k = 0; k < delta.size(); ++k) {
+    turns += mixture.means(q, static_cast<Index>(k)) * delta[k];
+    stretched[k] = two_pi * mixture.scales(q, static_cast<Index>(k)) * delta[k];
+  }
+  return std::cos(two_pi * (turns - std::nearbyint(turns))) * value(mixture.envelope, stretched, origin);
+}
+
+double value(const Mixture& mixture, Point delta) {
+  double sum = 0;
+  for (Index q = 0; q < mixture.components(); ++q) {
+    sum += mixture.weights[static_cast<std::size_t>(q)] * component_value(mixture, q, delta);
+  }
+  return sum;
+}
+
+}  // namespace mercer

@@ -1,0 +1,33 @@
+#pragma once
+#include <mercer/kernel.hpp>
+
+#include <span>
+#include <vector>
+
+#include "base/matrix.hpp"
+
+namespace mercer {
+
+/// k(δ) = Σ_q w_q cos(2π⟨μ_q, δ⟩) e(2π σ_q∘δ), with e a shift-invariant kernel of unit length scale: its spectral law,
+/// shifted by ±μ_q and stretched by σ_q, is component q of the spectrum. Gaussian e: the spectral mixture of Wilson and
+/// Adams 2013; Matérn: Student components; Cauchy: Laplace components.
+struct Mixture {
+  Kernel envelope = {Gaussian{{{1.0}, false}}};  ///< a leaf with length scale 1
+  std::vector<double> weights;                   ///< Q, positive
+  Matrix<double> means;                          ///< Q × d frequencies, cycles per unit
+  Matrix<double> scales;                         ///< Q × d, positive
+
+  Index components() const { return static_cast<Index>(weights.size()); }
+  Index inputs() const { return means.cols(); }
+};
+
+Mixture to_mixture(const SpectralMixture& kernel);
+/// The kernel of a mixture with a Gaussian envelope; throws Error for others, which the library has no name for.
+SpectralMixture to_kernel(const Mixture& mixture);
+
+/// e(2π σ_q∘δ) cos(2π⟨μ_q, δ⟩): component q without its weight. O(d).
+double component_value(const Mixture& mixture, Index q, Point delta);
+/// k(δ). O(Qd).
+double value(const Mixture& mixture, Point delta);
+
+}  // namespace mercer

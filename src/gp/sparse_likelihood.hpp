@@ -1,0 +1,67 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "base/matrix.hpp"
+
+namespace mercer {
+
+/// The mean function of a process: m(x) = 0, b_0, or b_0 + ⟨b, x⟩ for each output.
+enum class MeanKind { none, constant, linear };
+inline Index mean_rows(MeanKind kind, Index inputs) {
+  return kind == MeanKind::none ? 0 : kind == MeanKind::constant ? 1 : 1 + inputs;
+}
+/// y - m(x), rows × p; `mean` is mean_rows × p.
+Matrix<double> without_mean(ConstMatrix x, ConstMatrix y, ConstMatrix mean);
+
+/// How the p outputs share one scalar process: B = U diag(values) Uᵀ, so that the rotated outputs Uᵀy are independent.
+/// B = [1] for one output.
+struct OutputShare {
+  std::vector<double> values{1.0};       ///< p, non-negative
+  Matrix<double> rotation{1, 1, {1.0}};  ///< p × p: eigenvectors as columns
+  Index outputs() const { return rotation.rows(); }
+};
+OutputShare output_share(ConstMatrix b);
+
+/// A sparse-spectrum process:  y = m(x) + Φ(x)θ B^{1/2} + noise,  Φ = [a_j cos 2π⟨s_j, x⟩ | a_j sin 2π⟨s_j, x⟩].
+struct SparseProcess {
+  Matrix<double> frequencies;      ///< M × d, cycles per unit
+  std::vector<double> amplitudes;  ///< M
+  double noise = 1;                ///< v > 0
+  Matrix<double> mean;             ///< mean_rows × p
+  OutputShare share;
+
+  Index columns() const { return 2 * frequencies.rows(); }
+};
+
+/// What the likelihood of one process needs of the rows, for points of amplitude 1. One pass: n(2M)²(1 + d) flops.
+struct SparseStatistics {
+  Index rows = 0;
+  Matrix<double> gram;                   ///< ΦᵀΦ, 2M × 2M
+  std::vector<Matrix<double>> weighted;  ///< d × Φᵀdiag(x_k)Φ; empty when no gradient is wanted
+  Matrix<double> cross;                  ///< Φᵀ[r, x_1∘r, …, x_d∘r, 1, x], 2M × (p(1 + d) + 1 + d)
+  Matrix<double> residual_gram;          ///< rᵀr, p × p
+  Matrix<double> mean_cross;             ///< [1, x]ᵀr, (1 + d) × p
+};
+
+/// The statistics of each of `frequencies` (one set per Monte Carlo draw, equal sizes) for residuals r = y - m(x), draws and
+/// blocks of rows in parallel. `memory_bytes` bounds the partial sums; results do not depend on the number of threads.
+std::vector<SparseStatistics> sparse_statistics(ConstMatrix x, ConstMatrix residuals,
+                                                const std::vector<Matrix<double>>& frequencies, bool gradient,
+                                                Index memory_bytes);
+
+struct SparseGradient {
+  Matrix<double> frequencies;         ///< M × d
+  std::vector<double> log_amplitude;  ///< M
+  double log_noise = 0;
+  Matrix<double> mean;     ///< as SparseProcess::mean
+  Matrix<double> outputs;  ///< ∂/∂B, p × p symmetric
+};
+
+/// -log p(y | s) and, when `gradient` is given, its derivatives. With R = bΦᵀΦ + vI, β = R⁻¹√bΦᵀr for each rotated output:
+///   (1/2v)(rᵀr - √b rᵀΦβ) + ½ log|R| + ½(n - 2M) log v + ½ n log 2π.
+/// Everything comes from the statistics: there is no second pass over rows. O((2M)³ p). Infinity when R is not
+/// positive definite in floating point.
+double sparse_likelihood(const SparseStatistics& statistics, const SparseProcess& process, SparseGradient* gradient);
+
+}  // namespace mercer

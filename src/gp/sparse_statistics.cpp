@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "backend/backend.hpp"
+#include "base/parallel.hpp"
+#include "base/progress.hpp"
+#include "gp/sparse_likelihood.hpp"
+
+namespace mercer {
+namespace {
+
+constexpr Index block_rows = 256;   // features of a block stay in the second cache
+constexpr Index chunk_least = 500;  // rows that are worth partial sums of their own
+constexpr Index most_chunks = 8;
+
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// Sums over one chunk of rows for one draw.
+struct Partial {
+  Matrix<double> gram;
+  std::vector<Matrix<double>> weighted;  ///< Φᵀdiag(x_k - least_k)Φ: weights that are not negative, so that it is a syrk
+  Matrix<double> cross;
+};
+
+/// rows × 2M: cos and sin of 2π⟨s_j, x_i⟩.
+void fill_features(ConstMatrix x, const Matrix<double>& turns, MutMatrix phi) {
+  const Index m = turns.rows();
+  thread_local Matrix<double> phases;
+  if (phases.rows() < x.rows || phases.cols() != m) phases = Matrix<double>(block_rows, m);
+  const MutMatrix phase(phases.data(), x.rows, m);
+  gemm<double>(false, true, 2 * std::numbers::pi, x, turns, 0.0, phase);
+  for (Index i = 0; i < x.rows; ++i) cos_sin<double>(&phase(i, 0), m, 1.0, &phi(i, 0), &phi(i, m));
+}
+
+/// rows × (p(1 + d) + 1 + d): r, x_1∘r, …, x_d∘r, 1, x.
+void fill_companions(ConstMatrix x, ConstMatrix r, MutMatrix out) {
+  for (Index i = 0; i < x.rows; ++i) {
+    double* next = &out(i, 0);
+    next = std::copy_n(&r(i, 0), r.cols, next);
+    for (Index k = 0; k < x.cols; ++k) {
+      for (Index a = 0; a < r.cols; ++a) *next++ = x(i, k) * r(i, a);
+    }
+    *next++ = 1;
+    std::copy_n(&x(i, 0), x.cols, next);
+  }
+}
+
+void accumulate(ConstMatrix x, ConstMatrix r, const Matrix<double>& turns, std::span<const double> least, Partial& sums) {
+  const Index columns = 2 * turns.rows();
+  Matrix<double> phi(block_rows, columns);
+  Matrix<double> tilted(sums.weighted.empty() ? 0 : block_rows, columns);
+  Matrix<double> companions(block_rows, sums.cross.cols());
+  for (Index first = 0; first < x.rows; first += block_rows) {
+    check_stop();
+    const Index rows = std::min(block_rows, x.rows - first);
+    const ConstMatrix block = x.row_range(first, rows);
+    const MutMatrix features = phi.view().row_range(0, rows);
+    fill_features(block, turns, features);
+    fill_companions(block, r.row_range(first, rows), companions.view().row_range(0, rows));
+    accumulate_gram<double>(features, sums.gram);
+    gemm<double>(true, false, 1.0, features, companions.view().row_range(0, rows), 1.0, sums.cross);
+    for (Index k = 0; k < static_cast<Index>(sums.weighted.size()); ++k) {
+      for (Index i = 0; i < rows; ++i) {
+        const double root = std::sqrt(block(i, k) - least[at(k)]);
+        const std::span<const double> from = features.row(i);
+        std::ranges::transform(from, tilted.row(i).begin(), [&](double f) { return root * f; });
+      }
+      accumulate_gram<double>(tilted.view().row_range(0, rows), sums.weighted[at(k)]);
+    }
+  }
+}
+
+void add(const Matrix<double>& from, Matrix<double>& to) {
+  std::ranges::transform(from.values(), to.values(), to.values().begin(), std::plus<>());
+}
+
+/// Adds the chunks in order and undoes the shift of the weights: Φᵀdiag(x_k)Φ = Φᵀdiag(x_k - least_k)Φ + least_k ΦᵀΦ.
+void finish(std::span<Partial> chunks, std::span<const double> least, SparseStatistics& statistics) {
+  Partial& total = chunks[0];
+  for (const Partial& chunk : chunks.subspan(1)) {
+    add(chunk.gram, total.gram);
+    add(chunk.cross, total.cross);
+    for (std::size_t k = 0; k < total.weighted.size(); ++k) add(chunk.weighted[k], total.weighted[k]);
+  }
+  for (std::size_t k = 0; k < total.weighted.size(); ++k) {
+    std::ranges::transform(total.weighted[k].values(), total.gram.values(), total.weighted[k].values().begin(),
+                           [&](double a, double g) { return a + least[k] * g; });
+    mirror_lower(total.weighted[k]);
+  }
+  mirror_lower(total.gram);
+  statistics.gram = std::move(total.gram);
+  statistics.weighted = std::move(total.weighted);
+  statistics.cross = std::move(total.cross);
+}
+
+std::vector<double> column_minima(ConstMatrix x) {
+  std::vector<double> least(at(x.cols), 0.0);
+  for (Index k = 0; k < x.cols; ++k) {
+    for (Index i = 0; i < x.rows; ++i) least[at(k)] = i == 0 ? x(i, k) : std::min(least[at(k)], x(i, k));
+  }
+  return least;
+}
+
+}  // namespace
+
+std::vector<SparseStatistics> sparse_statistics(ConstMatrix x, ConstMatrix residuals,
+                                                const std::vector<Matrix<double>>& frequencies, bool gradient,
+                                                Index memory_bytes) {
+  const auto draws = static_cast<Index>(frequencies.size());
+  const Index columns = 2 * frequencies.front().rows();
+  const Index d = x.cols;
+  const Index tables = gradient ? 1 + d : 1;
+  const Index companions = residuals.cols * (1 + d) + 1 + d;
+  const Index partial_bytes = checked_product(checked_product(columns, columns), tables * draws * 8);
+  const Index chunks =
+      std::clamp(std::min(x.rows / chunk_least, memory_bytes / std::max<Index>(partial_bytes, 1)), Index{1}, most_chunks);
+  const Index chunk_rows = (x.rows + chunks - 1) / chunks;
+  const std::vector<double> least = column_minima(x);
+  std::vector<Partial> partials(at(draws * chunks));
+  parallel_for(draws * chunks, [&](Index task) {
+    Partial& sums = partials[at(task)];
+    sums.gram = Matrix<double>(columns, columns);
+    sums.cross = Matrix<double>(columns, companions);
+    if (gradient) sums.weighted.assign(at(d), Matrix<double>(columns, columns));
+    const Index first = std::min(x.rows, task % chunks * chunk_rows);
+    const Index rows = std::min(chunk_rows, x.rows - first);
+    accumulate(x.row_range(first, rows), residuals.row_range(first, rows), frequencies[at(task / chunks)], least, sums);
+  });
+  SparseStatistics shared;
+  shared.rows = x.rows;
+  shared.residual_gram = Matrix<double>(residuals.cols, residuals.cols);
+  gemm<double>(true, false, 1.0, residuals, residuals, 0.0, shared.residual_gram);
+  shared.mean_cross = Matrix<double>(1 + d, residuals.cols);
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index a = 0; a < residuals.cols; ++a) {
+      shared.mean_cross(0, a) += residuals(i, a);
+      for (Index k = 0; k < d; ++k) shared.mean_cross(1 + k, a) += x(i, k) * residuals(i, a);
+    }
+  }
+  std::vector<SparseStatistics> result(at(draws), shared);
+  parallel_for(draws,
+               [&](Index k) { finish(std::span(partials).subspan(at(k * chunks), at(chunks)), least, result[at(k)]); });
+  return result;
+}
+
+}  // namespace mercer
