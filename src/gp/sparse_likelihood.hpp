@@ -34,6 +34,9 @@ struct SparseProcess {
   Index columns() const { return 2 * frequencies.rows(); }
 };
 
+/// rows × 2M: cos 2π⟨s_j, x_i⟩ for all j, then the sines: features of amplitude 1.
+void unit_features(ConstMatrix x, const Matrix<double>& frequencies, MutMatrix phi);
+
 /// What the likelihood of one process needs of the rows, for points of amplitude 1. One pass: n(2M)²(1 + d) flops.
 struct SparseStatistics {
   Index rows = 0;

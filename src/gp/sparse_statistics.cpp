@@ -25,16 +25,6 @@ struct Partial {
   Matrix<double> cross;
 };
 
-/// rows × 2M: cos and sin of 2π⟨s_j, x_i⟩.
-void fill_features(ConstMatrix x, const Matrix<double>& turns, MutMatrix phi) {
-  const Index m = turns.rows();
-  thread_local Matrix<double> phases;
-  if (phases.rows() < x.rows || phases.cols() != m) phases = Matrix<double>(block_rows, m);
-  const MutMatrix phase(phases.data(), x.rows, m);
-  gemm<double>(false, true, 2 * std::numbers::pi, x, turns, 0.0, phase);
-  for (Index i = 0; i < x.rows; ++i) cos_sin<double>(&phase(i, 0), m, 1.0, &phi(i, 0), &phi(i, m));
-}
-
 /// rows × (p(1 + d) + 1 + d): r, x_1∘r, …, x_d∘r, 1, x.
 void fill_companions(ConstMatrix x, ConstMatrix r, MutMatrix out) {
   for (Index i = 0; i < x.rows; ++i) {
@@ -58,7 +48,7 @@ void accumulate(ConstMatrix x, ConstMatrix r, const Matrix<double>& turns, std::
     const Index rows = std::min(block_rows, x.rows - first);
     const ConstMatrix block = x.row_range(first, rows);
     const MutMatrix features = phi.view().row_range(0, rows);
-    fill_features(block, turns, features);
+    unit_features(block, turns, features);
     fill_companions(block, r.row_range(first, rows), companions.view().row_range(0, rows));
     accumulate_gram<double>(features, sums.gram);
     gemm<double>(true, false, 1.0, features, companions.view().row_range(0, rows), 1.0, sums.cross);
@@ -105,6 +95,13 @@ std::vector<double> column_minima(ConstMatrix x) {
 }
 
 }  // namespace
+
+void unit_features(ConstMatrix x, const Matrix<double>& frequencies, MutMatrix phi) {
+  const Index m = frequencies.rows();
+  Matrix<double> phase(x.rows, m);
+  gemm<double>(false, true, 2 * std::numbers::pi, x, frequencies, 0.0, phase);
+  for (Index i = 0; i < x.rows; ++i) cos_sin<double>(&phase(i, 0), m, 1.0, &phi(i, 0), &phi(i, m));
+}
 
 std::vector<SparseStatistics> sparse_statistics(ConstMatrix x, ConstMatrix residuals,
                                                 const std::vector<Matrix<double>>& frequencies, bool gradient,
