@@ -32,7 +32,7 @@ InputFit fit_input(ConstMatrix x, std::span<const double> y, Index input, Index 
   Spectrum spectrum = empirical_spectrum(column, y, Taper::hann);
   InputFit fit;
   if (spectrum.frequency.empty()) {
-    fit.peaks.assign(static_cast<std::size_t>(components), {1 / static_cast<double>(components), 0, 0.1});
+    fit.peaks.assign(static_cast<std::size_t>(components), {1 / static_cast<double>(components), 0.05, 0.1});
     return fit;
   }
   const double total = std::accumulate(spectrum.power.begin(), spectrum.power.end(), 0.0);

@@ -18,8 +18,8 @@ struct InitialMixture {
 /// input up to the frequency that n points in d dimensions can show, a mixture fitted to each, and as mean and scale of
 /// component q in input k those of a member of mixture k, drawn by its weight from `stream` (one draw from each of Q equal
 /// strata, in an order of their own per input); weights are then equal, and the component of the heaviest members comes
-/// first. Columns without variation get mean 0 and the scale of a range of 1; a constant target counts as one of variance 2.
-/// O(d (n log n + Q² · 4096)). Rows that are not finite are left out. Throws without components or inputs.
+/// first. Columns without variation get the mean and scale of a trend over a range of 1; a constant target counts as one of
+/// variance 2. O(d (n log n + Q² · 4096)). Rows that are not finite are left out. Throws without components or inputs.
 InitialMixture initial_mixture(ConstMatrix x, std::span<const double> y, Index components, const Stream& stream);
 
 /// Σ_q w_q (N(s; μ_q, σ_q²) + N(-s; μ_q, σ_q²)) in one input at each frequency s >= 0: with weights in units of y² it

@@ -27,15 +27,19 @@ std::vector<Cell> gather(const Spectrum& spectrum) {
   const double widest = std::max(1.0, static_cast<double>(spectrum.power.size()) / most) * step;
   std::vector<Cell> cells;
   Cell cell;
+  cell.width = step / 2;  // the first also stands for the half step next to 0
+  double count = 0;
   for (std::size_t k = 0; k < spectrum.power.size(); ++k) {
     const double share = total > 0 ? spectrum.power[k] / total : 1 / static_cast<double>(spectrum.power.size());
-    cell.frequency += spectrum.frequency[k] * step;
+    cell.frequency += spectrum.frequency[k];
     cell.width += step;
+    count += 1;
     cell.share += share;
     if (cell.share < 1 / most && cell.width < widest && k + 1 < spectrum.power.size()) continue;
-    cell.frequency /= cell.width;
+    cell.frequency /= count;
     cells.push_back(cell);
     cell = {};
+    count = 0;
   }
   return cells;
 }
@@ -83,16 +87,11 @@ class Fit {
 
   std::vector<SpectrumPeak> result() const {
     std::vector<SpectrumPeak> peaks = peaks_;
-    const double least = 1e-3 / static_cast<double>(peaks.size());
-    double sum = 0;
     for (SpectrumPeak& peak : peaks) {
       const double own = peak.scale * peak.scale - cycle_scale * cycle_scale * resolution_ * resolution_;
       peak.scale = std::max(std::sqrt(std::max(own, 0.0)), resolution_ / 10);
-      peak.weight = std::max(peak.weight, least);
-      sum += peak.weight;
+      peak.mean = std::max(peak.mean, resolution_ / 20);
     }
-    for (SpectrumPeak& peak : peaks) peak.weight /= sum;
-    std::stable_sort(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
     return peaks;
   }
 
@@ -112,6 +111,16 @@ class Fit {
     return sum;
   }
 
+  /// A cycle's peak is not quite Gaussian: next to one, a tenth of its power may stay unexplained without being a cycle.
+  double expected_misfit(double frequency) const {
+    const double reach = 4 * cycle_scale * resolution_;
+    double sum = 0;
+    for (const SpectrumPeak& peak : peaks_) {
+      if (std::abs(frequency - peak.mean) < reach) sum += 0.1 * (1 - background_) * peak.weight;
+    }
+    return sum;
+  }
+
   std::pair<double, double> most_unexplained() const {
     std::vector<double> excess(cells_.size());
     for (std::size_t i = 0; i < cells_.size(); ++i)
@@ -124,7 +133,8 @@ class Fit {
     for (const Cell& cell : cells_) {
       for (; last < cells_.size() && cells_[last].frequency <= cell.frequency + reach; ++last) sum += excess[last];
       for (; cells_[first].frequency < cell.frequency - reach; ++first) sum -= excess[first];
-      if (sum > best.second) best = {cell.frequency, sum};
+      const double rest = sum - expected_misfit(cell.frequency);
+      if (rest > best.second) best = {cell.frequency, rest};
     }
     return best;
   }
@@ -188,13 +198,30 @@ double noise_floor(const Spectrum& spectrum) {
 }
 
 std::vector<SpectrumPeak> fit_spectrum(const Spectrum& spectrum, double floor, Index components) {
-  Fit fit(spectrum, floor);
-  for (Index q = 0; q < components; ++q) {
+  const double total = std::accumulate(spectrum.power.begin(), spectrum.power.end(), 0.0);
+  const bool own_trend = components > 1 && spectrum.trend > 0;
+  Spectrum cycles = spectrum;
+  if (own_trend) cycles.power[0] = std::max(cycles.power[0] - spectrum.trend, 0.0);
+  Fit fit(cycles, floor);
+  for (Index q = own_trend ? 1 : 0; q < components; ++q) {
     fit.add();
     fit.improve(20);
   }
   fit.improve(100);
-  return fit.result();
+  std::vector<SpectrumPeak> peaks = fit.result();
+  if (own_trend) {
+    const double share = std::min(spectrum.trend / total, 1.0);
+    for (SpectrumPeak& peak : peaks) peak.weight *= 1 - share;
+    peaks.push_back({share, spectrum.resolution / 20, spectrum.resolution / 10});
+  }
+  double sum = 0;
+  for (SpectrumPeak& peak : peaks) {
+    peak.weight = std::max(peak.weight, 1e-3 / static_cast<double>(components));
+    sum += peak.weight;
+  }
+  for (SpectrumPeak& peak : peaks) peak.weight /= sum;
+  std::stable_sort(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
+  return peaks;
 }
 
 }  // namespace mercer

@@ -10,7 +10,7 @@ namespace mercer {
 /// One Gaussian of a mixture on frequencies s and -s.
 struct SpectrumPeak {
   double weight = 0;  ///< positive
-  double mean = 0;    ///< cycles per unit, >= 0
+  double mean = 0;    ///< cycles per unit, positive
   double scale = 0;   ///< positive
 };
 
