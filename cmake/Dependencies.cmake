@@ -7,6 +7,7 @@ find_package(Boost 1.74 REQUIRED)
 
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
+find_path(KISSFFT_INCLUDE kissfft/kissfft.hh REQUIRED)
 
 set(MERCER_HAVE_HDF5 OFF)
 if(MERCER_HDF5)

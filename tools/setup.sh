@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 what=${1:-build}
 
 packages=(g++ cmake ninja-build pkg-config python3 libopenblas0-pthread librandom123-dev libcli11-dev nlohmann-json3-dev
-          libxxhash-dev zlib1g-dev libhdf5-dev libboost-dev libeigen3-dev libgtest-dev libbenchmark-dev librsvg2-bin)
+          libxxhash-dev libkissfft-dev zlib1g-dev libhdf5-dev libboost-dev libeigen3-dev libgtest-dev libbenchmark-dev librsvg2-bin)
 case $what in
   build) ;;
   test)  packages+=(python3-venv clang libclang-rt-dev) ;;

@@ -1,0 +1,161 @@
+#include "gp/initial_mixture.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "base/fail.hpp"
+#include "gp/periodogram.hpp"
+#include "gp/spectrum_mixture.hpp"
+
+namespace mercer {
+namespace {
+
+struct InputFit {
+  std::vector<SpectrumPeak> peaks;
+  double noise = 0.5;  ///< share of the variance
+};
+
+/// Drops frequencies above `highest`, though not the first eight.
+void cut(Spectrum& spectrum, double highest) {
+  const auto end = std::upper_bound(spectrum.frequency.begin(), spectrum.frequency.end(), highest);
+  const auto keep = std::min(std::max<std::ptrdiff_t>(end - spectrum.frequency.begin(), 8), std::ssize(spectrum.frequency));
+  spectrum.frequency.resize(static_cast<std::size_t>(keep));
+  spectrum.power.resize(static_cast<std::size_t>(keep));
+  spectrum.highest = spectrum.frequency.back();
+}
+
+InputFit fit_input(ConstMatrix x, std::span<const double> y, Index input, Index components) {
+  std::vector<double> column(static_cast<std::size_t>(x.rows));
+  for (Index i = 0; i < x.rows; ++i) column[static_cast<std::size_t>(i)] = x(i, input);
+  Spectrum spectrum = empirical_spectrum(column, y, Taper::hann);
+  InputFit fit;
+  if (spectrum.frequency.empty()) {
+    fit.peaks.assign(static_cast<std::size_t>(components), {1 / static_cast<double>(components), 0.05, 0.1});
+    return fit;
+  }
+  const double total = std::accumulate(spectrum.power.begin(), spectrum.power.end(), 0.0);
+  const double floor = noise_floor(spectrum);
+  if (total > 0) fit.noise = std::clamp(floor * static_cast<double>(spectrum.power.size()) / total, 1e-4, 0.5);
+  if (x.cols > 1) {
+    const double per_input = std::pow(static_cast<double>(x.rows), 1 / static_cast<double>(x.cols));
+    cut(spectrum, spectrum.resolution * std::max(per_input / 2, 2.0));
+  }
+  fit.peaks = fit_spectrum(spectrum, floor, components);
+  return fit;
+}
+
+double finite_variance(ConstMatrix x, std::span<const double> y) {
+  double mean = 0;
+  double squares = 0;
+  double count = 0;
+  for (Index i = 0; i < x.rows; ++i) {
+    const double value = y[static_cast<std::size_t>(i)];
+    if (!std::isfinite(value)) continue;
+    count += 1;
+    const double away = value - mean;
+    mean += away / count;
+    squares += away * (value - mean);
+  }
+  return count > 0 ? squares / count : 0;
+}
+
+/// The member of `peaks` in which the fraction u of the weight ends.
+std::size_t member_at(const std::vector<SpectrumPeak>& peaks, double u) {
+  double sum = 0;
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    sum += peaks[i].weight;
+    if (u < sum) return i;
+  }
+  return peaks.size() - 1;
+}
+
+/// A random order of 0, …, count - 1.
+std::vector<std::size_t> shuffled(std::size_t count, const Stream& stream) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return stream.uniform(a, 0) < stream.uniform(b, 0); });
+  return order;
+}
+
+SpectralMixture single(const std::vector<SpectrumPeak>& peaks) {
+  SpectralMixture mixture;
+  for (const SpectrumPeak& peak : peaks) {
+    mixture.weights.push_back(peak.weight);
+    mixture.means.push_back({peak.mean});
+    mixture.scales.push_back({peak.scale});
+  }
+  return mixture;
+}
+
+SpectralMixture combined(const std::vector<InputFit>& inputs, std::size_t components, const Stream& stream) {
+  struct Drawn {
+    double mass = 0;  ///< Σ_k log of the weight of the member drawn
+    std::vector<double> mean;
+    std::vector<double> scale;
+  };
+  std::vector<Drawn> drawn(components);
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const std::vector<std::size_t> stratum = shuffled(components, stream.child("order", k));
+    for (std::size_t q = 0; q < components; ++q) {
+      const double u = (static_cast<double>(stratum[q]) + stream.uniform(q, k)) / static_cast<double>(components);
+      const SpectrumPeak& peak = inputs[k].peaks[member_at(inputs[k].peaks, u)];
+      drawn[q].mass += std::log(peak.weight);
+      drawn[q].mean.push_back(peak.mean);
+      drawn[q].scale.push_back(peak.scale);
+    }
+  }
+  std::stable_sort(drawn.begin(), drawn.end(), [](const Drawn& a, const Drawn& b) { return a.mass > b.mass; });
+  SpectralMixture mixture;
+  mixture.weights.assign(components, 1 / static_cast<double>(components));
+  for (Drawn& component : drawn) {
+    mixture.means.push_back(std::move(component.mean));
+    mixture.scales.push_back(std::move(component.scale));
+  }
+  return mixture;
+}
+
+}  // namespace
+
+InitialMixture initial_mixture(ConstMatrix x, std::span<const double> y, Index components, const Stream& stream) {
+  if (components < 1) fail_argument("a spectral mixture needs at least one component, got " + std::to_string(components));
+  if (x.cols < 1) fail_argument("a spectral mixture needs at least one input");
+  if (x.rows != std::ssize(y)) {
+    fail_argument("a spectral mixture needs as many targets as rows, got " + std::to_string(y.size()) + " and " +
+                  std::to_string(x.rows));
+  }
+  std::vector<InputFit> inputs;
+  double noise = 0.5;
+  for (Index k = 0; k < x.cols; ++k) {
+    inputs.push_back(fit_input(x, y, k, components));
+    noise = std::min(noise, inputs.back().noise);  // what other inputs explain looks like noise to this one
+  }
+  InitialMixture start;
+  start.kernel = x.cols == 1 ? single(inputs[0].peaks) : combined(inputs, static_cast<std::size_t>(components), stream);
+  const double variance = finite_variance(x, y);
+  const bool usable = std::isnormal(variance * 1e-6 / static_cast<double>(components));
+  const double scale = usable ? variance : 2;
+  start.noise = noise * scale;
+  for (double& weight : start.kernel.weights) weight *= (1 - noise) * scale;
+  return start;
+}
+
+std::vector<double> mixture_density(const SpectralMixture& mixture, Index input, std::span<const double> frequency) {
+  std::vector<double> density(frequency.size());
+  const auto k = static_cast<std::size_t>(input);
+  for (std::size_t q = 0; q < mixture.weights.size(); ++q) {
+    const double scale = mixture.scales[q][k];
+    if (!(scale > 0)) continue;
+    const double height = mixture.weights[q] / (scale * std::sqrt(2 * std::numbers::pi));
+    for (std::size_t i = 0; i < frequency.size(); ++i) {
+      const double ahead = (frequency[i] - mixture.means[q][k]) / scale;
+      const double behind = (frequency[i] + mixture.means[q][k]) / scale;
+      density[i] += height * (std::exp(-ahead * ahead / 2) + std::exp(-behind * behind / 2));
+    }
+  }
+  return density;
+}
+
+}  // namespace mercer
