@@ -97,17 +97,6 @@ struct Rotated {
   std::vector<double> features;  ///< g = Φᵀα
 };
 
-/// R⁻¹ of a Cholesky factor.
-Matrix<double> inverse(const Matrix<double>& factor) {
-  Matrix<double> lower(factor.rows(), factor.cols());
-  for (Index i = 0; i < lower.rows(); ++i) lower(i, i) = 1;
-  solve_lower(factor, lower);
-  Matrix<double> result(factor.rows(), factor.cols());
-  accumulate_gram<double>(lower, result);
-  mirror_lower(result);
-  return result;
-}
-
 /// False when R is not positive definite. Adds b R⁻¹ to `t` when a gradient is wanted.
 bool rotated_likelihood(const Scaled& s, const SparseProcess& process, Index rows, Index a, bool gradient, Rotated& out,
                         Matrix<double>& t) {
@@ -132,7 +121,7 @@ bool rotated_likelihood(const Scaled& s, const SparseProcess& process, Index row
   const auto free = n - static_cast<double>(columns);
   out.value = misfit / (2 * v) + (log_determinant + free * std::log(v) + n * std::log(2 * std::numbers::pi)) / 2;
   if (!gradient) return true;
-  const Matrix<double> inverse_r = inverse(r);
+  const Matrix<double> inverse_r = inverse_of(r);
   const std::vector<double> gb = times(s.gram, out.weights);
   out.features.resize(c.size());
   for (std::size_t i = 0; i < c.size(); ++i) out.features[i] = (c[i] - gb[i]) / v;
@@ -203,13 +192,28 @@ void output_gradient(const SparseProcess& process, const std::vector<Rotated>& o
     for (Index b = 0; b < p; ++b) rotated(a, b) = -dot(outputs[at(a)].features, outputs[at(b)].features) / 2;
     rotated(a, a) += outputs[at(a)].trace / 2;
   }
-  Matrix<double> half(p, p);
-  gemm<double>(false, false, 1.0, process.share.rotation, rotated, 0.0, half);
-  g.outputs = Matrix<double>(p, p);
-  gemm<double>(false, true, 1.0, half, process.share.rotation, 0.0, g.outputs);
+  g.outputs = rotated_back(process.share.rotation, rotated);
 }
 
 }  // namespace
+
+Matrix<double> inverse_of(const Matrix<double>& factor) {
+  Matrix<double> lower(factor.rows(), factor.cols());
+  for (Index i = 0; i < lower.rows(); ++i) lower(i, i) = 1;
+  solve_lower(factor, lower);
+  Matrix<double> result(factor.rows(), factor.cols());
+  accumulate_gram<double>(lower, result);
+  mirror_lower(result);
+  return result;
+}
+
+Matrix<double> rotated_back(const Matrix<double>& rotation, const Matrix<double>& a) {
+  Matrix<double> half(a.rows(), a.cols());
+  gemm<double>(false, false, 1.0, rotation, a, 0.0, half);
+  Matrix<double> result(a.rows(), a.cols());
+  gemm<double>(false, true, 1.0, half, rotation, 0.0, result);
+  return result;
+}
 
 Matrix<double> without_mean(ConstMatrix x, ConstMatrix y, ConstMatrix mean) {
   Matrix<double> r(y);

@@ -37,6 +37,9 @@ struct SparseProcess {
 /// rows × 2M: cos 2π⟨s_j, x_i⟩ for all j, then the sines: features of amplitude 1.
 void unit_features(ConstMatrix x, const Matrix<double>& frequencies, MutMatrix phi);
 
+/// Φ(x) with its amplitudes, rows × 2M.
+Matrix<double> sparse_features(ConstMatrix x, const SparseProcess& process);
+
 /// What the likelihood of one process needs of the rows, for points of amplitude 1. One pass: n(2M)²(1 + d) flops.
 struct SparseStatistics {
   Index rows = 0;
@@ -66,5 +69,13 @@ struct SparseGradient {
 /// Everything comes from the statistics: there is no second pass over rows. O((2M)³ p). Infinity when R is not
 /// positive definite in floating point.
 double sparse_likelihood(const SparseStatistics& statistics, const SparseProcess& process, SparseGradient* gradient);
+
+/// The same from the rows themselves by n × n matrices, r = y - m(x): O(n³p + n²M). For fewer rows than columns.
+double small_likelihood(ConstMatrix x, ConstMatrix residuals, const SparseProcess& process, SparseGradient* gradient);
+
+/// (LLᵀ)⁻¹, both triangles.
+Matrix<double> inverse_of(const Matrix<double>& factor);
+/// U A Uᵀ.
+Matrix<double> rotated_back(const Matrix<double>& rotation, const Matrix<double>& a);
 
 }  // namespace mercer

@@ -103,6 +103,19 @@ void unit_features(ConstMatrix x, const Matrix<double>& frequencies, MutMatrix p
   for (Index i = 0; i < x.rows; ++i) cos_sin<double>(&phase(i, 0), m, 1.0, &phi(i, 0), &phi(i, m));
 }
 
+Matrix<double> sparse_features(ConstMatrix x, const SparseProcess& process) {
+  Matrix<double> phi(x.rows, process.columns());
+  unit_features(x, process.frequencies, phi);
+  const Index m = process.frequencies.rows();
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index j = 0; j < m; ++j) {
+      phi(i, j) *= process.amplitudes[at(j)];
+      phi(i, m + j) *= process.amplitudes[at(j)];
+    }
+  }
+  return phi;
+}
+
 std::vector<SparseStatistics> sparse_statistics(ConstMatrix x, ConstMatrix residuals,
                                                 const std::vector<Matrix<double>>& frequencies, bool gradient,
                                                 Index memory_bytes) {

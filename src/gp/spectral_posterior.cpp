@@ -16,20 +16,6 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Φ with its amplitudes, rows × 2M.
-Matrix<double> features(ConstMatrix x, const SparseProcess& process) {
-  Matrix<double> phi(x.rows, process.columns());
-  unit_features(x, process.frequencies, phi);
-  const Index m = process.frequencies.rows();
-  for (Index i = 0; i < x.rows; ++i) {
-    for (Index j = 0; j < m; ++j) {
-      phi(i, j) *= process.amplitudes[at(j)];
-      phi(i, m + j) *= process.amplitudes[at(j)];
-    }
-  }
-  return phi;
-}
-
 void add_mean_function(ConstMatrix x, const Matrix<double>& mean, MutMatrix out) {
   for (Index i = 0; i < out.rows && mean.rows() > 0; ++i) {
     for (Index a = 0; a < out.cols; ++a) {
@@ -60,7 +46,8 @@ void add_draw_variance(const SpectralDraw& draw, ConstMatrix phi, double share, 
     for (Index i = 0; i < phi.rows; ++i) {
       double sum = 0;
       for (Index j = 0; j < z.rows(); ++j) sum += z(j, i) * z(j, i);
-      for (Index o = 0; o < outputs.outputs(); ++o) out(i, o) += share * outputs.rotation(o, a) * outputs.rotation(o, a) * sum;
+      for (Index o = 0; o < outputs.outputs(); ++o)
+        out(i, o) += share * outputs.rotation(o, a) * outputs.rotation(o, a) * sum;
     }
   }
 }
@@ -124,7 +111,7 @@ void SpectralPosterior::mean(ConstMatrix x, MutMatrix out) const {
     for (Index i = 0; i < rows; ++i) std::ranges::fill(target.row(i), 0.0);
     Matrix<double> one(rows, out.cols);
     for (const SpectralDraw& draw : draws_) {
-      draw_mean(draw, block, features(block, draw.process), one);
+      draw_mean(draw, block, sparse_features(block, draw.process), one);
       for (Index i = 0; i < rows; ++i) {
         for (Index a = 0; a < out.cols; ++a) target(i, a) += share * one(i, a);
       }
@@ -142,7 +129,7 @@ void SpectralPosterior::variance(ConstMatrix x, MutMatrix out) const {
     Matrix<double> one(rows, out.cols);
     double seen = 0;
     for (const SpectralDraw& draw : draws_) {
-      const Matrix<double> phi = features(block, draw.process);
+      const Matrix<double> phi = sparse_features(block, draw.process);
       add_draw_variance(draw, phi, 1 / count, within);
       draw_mean(draw, block, phi, one);
       ++seen;
@@ -164,7 +151,7 @@ void SpectralPosterior::sample(ConstMatrix x, Index count, const Stream& stream,
   parallel_for(count, [&](Index s) {
     const SpectralDraw& draw = draws_[at(s % draws)];
     const OutputShare& share = draw.process.share;
-    const Matrix<double> phi = features(x, draw.process);
+    const Matrix<double> phi = sparse_features(x, draw.process);
     Matrix<double> f(x.rows, p);
     draw_mean(draw, x, phi, f);
     Matrix<double> deviation(phi.cols(), p);  // of the weights of Φ: √(b v) L⁻ᵀz per rotated output
@@ -191,7 +178,7 @@ void SpectralPosterior::covariance(ConstMatrix x, Index output, MutMatrix out) c
   Matrix<double> sum(x.rows, x.rows);
   for (std::size_t k = 0; k < draws_.size(); ++k) {
     const SpectralDraw& draw = draws_[k];
-    const Matrix<double> phi = features(x, draw.process);
+    const Matrix<double> phi = sparse_features(x, draw.process);
     Matrix<double> f(x.rows, outputs());
     draw_mean(draw, x, phi, f);
     for (Index i = 0; i < x.rows; ++i) means(static_cast<Index>(k), i) = f(i, output);

@@ -112,8 +112,12 @@ class Trainer {
   /// A line of the trace; false when patience has run out.
   bool record(int iteration, double value) {
     result_.iterations = iteration;
-    TraceRow row{iteration, watch_time_.seconds(), objective_.likelihood(), value,
-                 std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+    TraceRow row{iteration,
+                 watch_time_.seconds(),
+                 objective_.likelihood(),
+                 value,
+                 std::numeric_limits<double>::quiet_NaN(),
+                 std::numeric_limits<double>::quiet_NaN()};
     const SpectralParameters now = coordinates_.parameters(at_);
     const bool look = validation_.x.rows > 0 && (iteration % options_.trace_every == 0 || iteration == 1);
     if (look) {

@@ -25,11 +25,11 @@ struct SpectralTrainingOptions {
   PointSampling sampling = PointSampling::monte_carlo;
   Optimizer optimizer = Optimizer::lbfgs;
   int steps = 200;
-  double rate = 0.05;         ///< Adam's, halved for every quarter of the steps
-  double divergence = 1;      ///< strength of Σ m_q KL in the objective
-  int posterior_draws = 4;    ///< draws that predictions average over
-  int patience = 0;           ///< steps without a better validation error after which training stops; 0: never
-  int trace_every = 1;        ///< steps between evaluations of the validation rows
+  double rate = 0.05;       ///< Adam's, halved for every quarter of the steps
+  double divergence = 1;    ///< strength of Σ m_q KL in the objective
+  int posterior_draws = 4;  ///< draws that predictions average over
+  int patience = 0;         ///< steps without a better validation error after which training stops; 0: never
+  int trace_every = 1;      ///< steps between evaluations of the validation rows
   std::uint64_t seed = 0;
   Index memory_bytes = Index{1} << 30;
   Progress* progress = nullptr;

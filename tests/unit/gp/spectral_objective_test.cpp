@@ -103,6 +103,7 @@ struct Case {
   MeanKind mean;
   Parametrization parametrization;
   Kernel envelope;
+  Index rows = 40;  ///< 24 columns: statistics above, n × n matrices below
 };
 
 std::vector<Case> cases() {
@@ -118,13 +119,17 @@ std::vector<Case> cases() {
     }
   }
   all.push_back({1, 1, 1, MeanKind::none, Parametrization::general, gaussian_envelope()});
+  for (const Index d : {1, 3}) {
+    for (const Index p : {1, 3})
+      all.push_back({d, p, 2, MeanKind::linear, Parametrization::general, gaussian_envelope(), 17});
+  }
   return all;
 }
 
 struct Problem {
   explicit Problem(const Case& c)
-      : x(normal_matrix(40, c.d, "x")),
-        y(normal_matrix(40, c.p, "y")),
+      : x(normal_matrix(c.rows, c.d, "x")),
+        y(normal_matrix(c.rows, c.p, "y")),
         parameters(some_parameters(3, c.d, c.p, c.mean, c.envelope)),
         prior(parameters.mixture),
         coordinates(parameters, c.parametrization) {
