@@ -29,6 +29,14 @@ std::vector<double> KernelCoordinates::coordinates(const Kernel& kernel) const {
   return at;
 }
 
+bool KernelCoordinates::is_defined(std::span<const double> at) const {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const double value = places_[i].logarithm ? std::exp(at[i]) : at[i];
+    if (!std::isfinite(value) || (places_[i].logarithm && !(value > 0))) return false;
+  }
+  return true;
+}
+
 Kernel KernelCoordinates::kernel(std::span<const double> at) const {
   std::vector<double> values = parameters(kernel_);
   for (std::size_t i = 0; i < places_.size(); ++i) {

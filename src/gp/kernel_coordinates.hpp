@@ -21,8 +21,9 @@ class KernelCoordinates {
   /// Coordinates of the kernel given to the constructor, or of another of its form.
   std::vector<double> coordinates() const { return coordinates(kernel_); }
   std::vector<double> coordinates(const Kernel& kernel) const;
-  /// The kernel at these coordinates. Its parameters may have overflowed or become 0: then broken_rule (rules.hpp)
-  /// says so.
+  /// Whether the kernel there has finite parameters, and positive ones where they must be: no overflow, no underflow.
+  bool is_defined(std::span<const double> at) const;
+  /// The kernel at these coordinates.
   Kernel kernel(std::span<const double> at) const;
   /// ∂/∂coordinates from ∂/∂parameters at `kernel`.
   void chain(const Kernel& kernel, std::span<const double> parameter_gradient, std::span<double> gradient) const;
