@@ -39,6 +39,14 @@ void add_absolute_differences(const double* column, Index count, double x, doubl
 bool add_norms(const double* norms, Index count, double norm, double trust, double* out);
 /// out[i] += factor·values[i].
 void add_multiple(const double* values, Index count, double factor, double* out);
+/// out[i] += exp(scale·square[i])·(c·cosine[i] + s·sine[i]): one row of a damped wave, cos of a difference of phases.
+void add_damped_wave(const double* square, Index count, double scale, const double* cosine, const double* sine, double c,
+                     double s, double* out);
+/// even[i] = exp(scale·square[i])·(c·cosine[i] + s·sine[i]) and odd[i] = exp(scale·square[i])·(s·cosine[i] - c·sine[i]).
+void damped_waves(const double* square, Index count, double scale, const double* cosine, const double* sine, double c,
+                  double s, double* even, double* odd);
+/// sums[0] = Σ a[i]·b[i] and sums[1] = Σ u[i]·v[i].
+void dot_pair(const double* a, const double* b, const double* u, const double* v, Index count, double* sums);
 
 /// Copies the lower triangle onto the upper.
 void mirror_lower(MutMatrix a);
@@ -52,6 +60,8 @@ void solve_lower(ConstMatrix l, MutMatrix b);
 void solve_lower_transposed(ConstMatrix l, MutMatrix b);
 /// B := (LLᵀ)⁻¹B.
 void cholesky_solve(ConstMatrix l, MutMatrix b);
+/// Lower triangle of L := that of (LLᵀ)⁻¹ (upper untouched); `work` (n × n) := L⁻¹, 0 above the diagonal. 2n³/3 flops.
+void cholesky_inverse(MutMatrix l, MutMatrix work);
 
 /// Eigenvalues ascending, eigenvectors as rows of `vectors`: A = Σ values[k]·vectors(k,·)ᵀvectors(k,·). Reads the lower
 /// triangle.

@@ -13,7 +13,7 @@ struct LbfgsOptions {
   double value_tolerance = 1e-10;    ///< stop when an iteration gains less than this times max(|value|, 1)
   int memory = 10;                   ///< pairs of steps and gradient changes kept
   /// Told after each iteration; false stops there.
-  std::function<bool(int iteration, double value, std::span<const double> at)> on_iteration;
+  std::function<bool(int iteration, double value, std::span<const double> at)> on_iteration = nullptr;
 };
 
 struct LbfgsResult {

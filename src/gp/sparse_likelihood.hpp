@@ -3,13 +3,13 @@
 #include <vector>
 
 #include "base/matrix.hpp"
+#include "gp/mean_basis.hpp"
 
 namespace mercer {
 
-/// The mean function of a process: m(x) = 0, b_0, or b_0 + ⟨b, x⟩ for each output.
-enum class MeanKind { none, constant, linear };
-inline Index mean_rows(MeanKind kind, Index inputs) {
-  return kind == MeanKind::none ? 0 : kind == MeanKind::constant ? 1 : 1 + inputs;
+/// Coefficients of a mean function: b_0, b_1, …, b_d.
+inline Index mean_rows(MeanForm kind, Index inputs) {
+  return kind == MeanForm::none ? 0 : kind == MeanForm::constant ? 1 : 1 + inputs;
 }
 /// y - m(x), rows × p; `mean` is mean_rows × p.
 Matrix<double> without_mean(ConstMatrix x, ConstMatrix y, ConstMatrix mean);

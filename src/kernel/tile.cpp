@@ -1,9 +1,7 @@
 #include "kernel/tile.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <numbers>
 #include <variant>
 
 #include "backend/backend.hpp"
@@ -60,38 +58,6 @@ void fill_leaf(const Cauchy& kernel, const Block& block, MutMatrix tile) {
   }
 }
 
-void fill_leaf(const SpectralMixture& kernel, const Block& block, MutMatrix tile) {
-  constexpr double two_pi = 2 * std::numbers::pi;
-  const auto width = static_cast<std::size_t>(tile.cols);
-  std::vector<double> phase(width);
-  std::vector<double> exponent(width);
-  std::vector<double> cosine(width);
-  std::vector<double> sine(width);
-  for (Index i = 0; i < tile.rows; ++i) {
-    double* out = tile.data + i * tile.stride;
-    std::fill_n(out, tile.cols, 0.0);
-    for (std::size_t q = 0; q < kernel.weights.size(); ++q) {
-      std::fill(phase.begin(), phase.end(), 0.0);
-      std::fill(exponent.begin(), exponent.end(), 0.0);
-      for (Index k = 0; k < block.x.cols; ++k) {
-        const double x = block.x(i, k);
-        const double mean = kernel.means[q][static_cast<std::size_t>(k)];
-        const double scale = two_pi * kernel.scales[q][static_cast<std::size_t>(k)];
-        const double* column = block.columns.data() + k * tile.cols;
-        for (std::size_t j = 0; j < width; ++j) {
-          const double delta = x - column[j];
-          phase[j] += mean * delta;
-          exponent[j] += scale * delta * (scale * delta);
-        }
-      }
-      for (double& turns : phase) turns = two_pi * (turns - std::nearbyint(turns));
-      cos_sin<double>(phase.data(), tile.cols, kernel.weights[q], cosine.data(), sine.data());
-      exponential(exponent.data(), tile.cols, -0.5);
-      for (std::size_t j = 0; j < width; ++j) out[j] += cosine[j] * exponent[j];
-    }
-  }
-}
-
 void fill_inner_products(ConstMatrix x, ConstMatrix z, MutMatrix tile) {
   gemm<double>(false, true, 1.0, x, z, 0.0, tile);
 }
@@ -138,6 +104,10 @@ TileKernel::TileKernel(const Kernel& kernel, ConstMatrix x, ConstMatrix z) : x_(
                         form_ = Scaled{k.factor, {}};
                         add_children(k.kernel);
                       },
+                      [&](const SpectralMixture& k) {
+                        form_ = k;
+                        mixture_.emplace_back(k, x, z);
+                      },
                       [&](const auto& leaf) {
                         form_ = leaf;
                         if constexpr (Radial<std::remove_cvref_t<decltype(leaf)>>)
@@ -164,6 +134,7 @@ void TileKernel::fill(Index first_row, Index first_col, MutMatrix tile) const {
                           for (double& entry : tile.row(i)) entry = integer_power(entry + k.offset, k.degree);
                         }
                       },
+                      [&](const SpectralMixture&) { mixture_.front().fill(first_row, first_col, tile); },
                       [&](const auto& leaf) {
                         if constexpr (Radial<std::remove_cvref_t<decltype(leaf)>>) {
                           distances_.front().fill(first_row, first_col, tile);

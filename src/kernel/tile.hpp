@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/matrix.hpp"
+#include "kernel/mixture_tile.hpp"
 
 namespace mercer {
 
@@ -40,6 +41,7 @@ class TileKernel {
   ConstMatrix z_;
   std::vector<TileKernel> children_;
   std::vector<SquaredDistances> distances_;  ///< one for radial leaves
+  std::vector<MixtureTile> mixture_;         ///< one for spectral mixtures
 };
 
 /// Calls task(first_row, first_col, rows, cols) for each tile of a rows × cols matrix, in parallel; when `symmetric`, only

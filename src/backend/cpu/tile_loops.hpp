@@ -9,6 +9,11 @@ void squared_distances(const double* columns, std::ptrdiff_t inputs, std::ptrdif
 void add_absolute_differences(const double* column, std::ptrdiff_t count, double x, double inverse, double* out);
 bool add_norms(const double* norms, std::ptrdiff_t count, double norm, double trust, double* out);
 void add_multiple(const double* values, std::ptrdiff_t count, double factor, double* out);
+void add_damped_wave(const double* square, std::ptrdiff_t count, double scale, const double* cosine, const double* sine,
+                     double c, double s, double* out);
+void damped_waves(const double* square, std::ptrdiff_t count, double scale, const double* cosine, const double* sine,
+                  double c, double s, double* even, double* odd);
+void dot_pair(const double* a, const double* b, const double* u, const double* v, std::ptrdiff_t count, double* sums);
 }  // namespace mercer::simd_portable
 namespace mercer::simd_avx2 {
 void exponential(double* values, std::ptrdiff_t count, double scale);
@@ -17,6 +22,11 @@ void squared_distances(const double* columns, std::ptrdiff_t inputs, std::ptrdif
 void add_absolute_differences(const double* column, std::ptrdiff_t count, double x, double inverse, double* out);
 bool add_norms(const double* norms, std::ptrdiff_t count, double norm, double trust, double* out);
 void add_multiple(const double* values, std::ptrdiff_t count, double factor, double* out);
+void add_damped_wave(const double* square, std::ptrdiff_t count, double scale, const double* cosine, const double* sine,
+                     double c, double s, double* out);
+void damped_waves(const double* square, std::ptrdiff_t count, double scale, const double* cosine, const double* sine,
+                  double c, double s, double* even, double* odd);
+void dot_pair(const double* a, const double* b, const double* u, const double* v, std::ptrdiff_t count, double* sums);
 }  // namespace mercer::simd_avx2
 namespace mercer::simd_avx512 {
 void exponential(double* values, std::ptrdiff_t count, double scale);
@@ -25,4 +35,9 @@ void squared_distances(const double* columns, std::ptrdiff_t inputs, std::ptrdif
 void add_absolute_differences(const double* column, std::ptrdiff_t count, double x, double inverse, double* out);
 bool add_norms(const double* norms, std::ptrdiff_t count, double norm, double trust, double* out);
 void add_multiple(const double* values, std::ptrdiff_t count, double factor, double* out);
+void add_damped_wave(const double* square, std::ptrdiff_t count, double scale, const double* cosine, const double* sine,
+                     double c, double s, double* out);
+void damped_waves(const double* square, std::ptrdiff_t count, double scale, const double* cosine, const double* sine,
+                  double c, double s, double* even, double* odd);
+void dot_pair(const double* a, const double* b, const double* u, const double* v, std::ptrdiff_t count, double* sums);
 }  // namespace mercer::simd_avx512

@@ -4,6 +4,7 @@
 #include <mercer/error.hpp>
 
 #include <Eigen/Dense>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -211,6 +212,64 @@ TEST(Cholesky, FactorsSolvesAndIsBitEqualForAnyNumberOfThreads) {
     EXPECT_TRUE(std::equal(x.values().begin(), x.values().end(), reference.values().begin()));
   }
   set_threads(0);
+}
+
+TEST(Cholesky, InvertsAndIsBitEqualForAnyNumberOfThreads) {
+  for (const Index n : {1, 5, 128, 129, 700}) {
+    const auto f = random_matrix<double>(n + 50, n, 9);
+    Matrix<double> g(n, n);
+    accumulate_gram<double>(f, g);
+    mirror_lower(g);
+    const RowMajor expected = as_eigen(g).inverse();
+    Matrix<double> reference;
+    for (const int count : {1, 2, 3}) {
+      set_threads(count);
+      Matrix<double> l = g;
+      ASSERT_EQ(cholesky(l), -1);
+      Matrix<double> work(n, n);
+      cholesky_inverse(l, work);
+      mirror_lower(l);
+      EXPECT_LT(largest_difference(as_eigen(l), expected), 1e-9 * expected.cwiseAbs().maxCoeff());
+      if (count == 1) reference = l;
+      EXPECT_TRUE(std::equal(l.values().begin(), l.values().end(), reference.values().begin()));
+    }
+  }
+  set_threads(0);
+}
+
+TEST(TileLoops, DampedWavesAndPairsOfSums) {
+  const Index count = 77;
+  const auto square = random_matrix<double>(1, count, 11);
+  const auto phase = random_matrix<double>(1, count, 12);
+  std::vector<double> cosine(count), sine(count), even(count), odd(count), out(count, 0.25);
+  for (Index i = 0; i < count; ++i) {
+    cosine[i] = std::cos(phase(0, i));
+    sine[i] = std::sin(phase(0, i));
+  }
+  const double at = 0.7;
+  for (const Simd level : {Simd::portable, Simd::avx2, Simd::avx512}) {
+    if (!simd_supported(level)) continue;
+    force_simd(level);
+    out.assign(count, 0.25);
+    add_damped_wave(square.data(), count, -0.4, cosine.data(), sine.data(), std::cos(at), std::sin(at), out.data());
+    damped_waves(square.data(), count, -0.4, cosine.data(), sine.data(), std::cos(at), std::sin(at), even.data(),
+                 odd.data());
+    double first = 0;
+    double second = 0;
+    for (Index i = 0; i < count; ++i) {
+      const double envelope = std::exp(-0.4 * square(0, i));
+      EXPECT_NEAR(even[i], envelope * std::cos(at - phase(0, i)), 1e-14);
+      EXPECT_NEAR(odd[i], envelope * std::sin(at - phase(0, i)), 1e-14);
+      EXPECT_NEAR(out[i], 0.25 + even[i], 1e-14);
+      first += even[i] * sine[i];
+      second += odd[i] * cosine[i];
+    }
+    std::array<double, 2> sums{};
+    dot_pair(even.data(), sine.data(), odd.data(), cosine.data(), count, sums.data());
+    EXPECT_NEAR(sums[0], first, 1e-12);
+    EXPECT_NEAR(sums[1], second, 1e-12);
+  }
+  force_simd(Simd::automatic);
 }
 
 TEST(Cholesky, NamesTheFailingPivot) {

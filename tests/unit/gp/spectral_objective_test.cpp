@@ -24,7 +24,7 @@ Matrix<double> normal_matrix(Index rows, Index cols, const char* what) {
   return m;
 }
 
-SpectralParameters some_parameters(Index q, Index d, Index p, MeanKind mean, const Kernel& envelope) {
+SpectralParameters some_parameters(Index q, Index d, Index p, MeanForm mean, const Kernel& envelope) {
   SpectralParameters parameters;
   const Stream stream(3, "parameters");
   parameters.mixture.envelope = envelope;
@@ -100,7 +100,7 @@ struct Case {
   Index d;
   Index p;
   int draws;
-  MeanKind mean;
+  MeanForm mean;
   Parametrization parametrization;
   Kernel envelope;
   Index rows = 40;  ///< 24 columns: statistics above, n × n matrices below
@@ -112,16 +112,16 @@ std::vector<Case> cases() {
     for (const int draws : {1, 4}) {
       for (const auto parametrization : {Parametrization::general, Parametrization::natural}) {
         for (const Kernel& envelope : {gaussian_envelope(), student_envelope(), laplace_envelope()}) {
-          all.push_back({d, 1, draws, MeanKind::linear, parametrization, envelope});
+          all.push_back({d, 1, draws, MeanForm::linear, parametrization, envelope});
         }
-        all.push_back({d, 3, draws, MeanKind::constant, parametrization, gaussian_envelope()});
+        all.push_back({d, 3, draws, MeanForm::constant, parametrization, gaussian_envelope()});
       }
     }
   }
-  all.push_back({1, 1, 1, MeanKind::none, Parametrization::general, gaussian_envelope()});
+  all.push_back({1, 1, 1, MeanForm::none, Parametrization::general, gaussian_envelope()});
   for (const Index d : {1, 3}) {
     for (const Index p : {1, 3})
-      all.push_back({d, p, 2, MeanKind::linear, Parametrization::general, gaussian_envelope(), 17});
+      all.push_back({d, p, 2, MeanForm::linear, Parametrization::general, gaussian_envelope(), 17});
   }
   return all;
 }
@@ -204,7 +204,7 @@ TEST(SpectralObjective, CoordinatesComeBack) {
 }
 
 TEST(SpectralObjective, SameBitsForAnyNumberOfThreads) {
-  const Case c{2, 1, 2, MeanKind::linear, Parametrization::general, gaussian_envelope()};
+  const Case c{2, 1, 2, MeanForm::linear, Parametrization::general, gaussian_envelope()};
   Problem problem(c);
   const Matrix<double> x = normal_matrix(1700, 2, "long x");
   const Matrix<double> y = normal_matrix(1700, 1, "long y");
@@ -225,7 +225,7 @@ TEST(SpectralObjective, SameBitsForAnyNumberOfThreads) {
 }
 
 TEST(SpectralObjective, FarAwayCoordinatesAreInfiniteNotAnError) {
-  const Case c{1, 1, 1, MeanKind::linear, Parametrization::natural, gaussian_envelope()};
+  const Case c{1, 1, 1, MeanForm::linear, Parametrization::natural, gaussian_envelope()};
   Problem problem(c);
   SpectralObjective objective(problem.x, problem.y, problem.coordinates, problem.prior, 1.0, Index{1} << 28);
   objective.set_points(problem.points);
