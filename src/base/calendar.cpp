@@ -153,7 +153,7 @@ bool parse_date_format(std::string_view text, DateFormat& format) {
   return true;
 }
 
-std::string describe(DateFormat format) {
+std::string date_words(DateFormat format) {
   return name_of(format).words;
 }
 

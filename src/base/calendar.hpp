@@ -34,7 +34,7 @@ enum class DateFormat {
 std::string to_string(DateFormat format);
 bool parse_date_format(std::string_view text, DateFormat& format);
 /// "dates (YYYYMMDD)", for people.
-std::string describe(DateFormat format);
+std::string date_words(DateFormat format);
 /// True when values are days since 1970-01-01.
 bool counts_days(DateFormat format);
 

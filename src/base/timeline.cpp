@@ -173,12 +173,12 @@ std::optional<Timeline> find_timeline(RowSource& rows, DateFormat format) {
   } else {
     find_step(times, timeline);
   }
+  if (!std::isfinite(timeline.step)) timeline.step = 0;
   return timeline;
 }
 
 std::vector<double> horizon(const Timeline& timeline, Index steps) {
-  if (!(timeline.step > 0) || !std::isfinite(timeline.step))
-    fail_argument("all training rows have the same time, so there is no step to go on by");
+  if (!(timeline.step > 0)) fail_argument("the training rows are not at different times, so there is no step to go on by");
   std::vector<double> times;
   times.reserve(static_cast<std::size_t>(steps));
   for (Index k = 1; k <= steps; ++k) {

@@ -16,7 +16,7 @@ struct Timeline {
   DateFormat format = DateFormat::none;
   double first = 0;     ///< least and greatest time, in whatever order the rows come
   double last = 0;      ///< days since 1970-01-01, years, or plain numbers
-  double step = 0;      ///< the usual distance from one time to the next; 0 when all rows have the same time
+  double step = 0;      ///< the usual distance from one time to the next; 0 when rows are not at different times
   int months = 0;       ///< the calendar step (1 monthly, 3 quarterly, 12 yearly); 0 when steps are fixed
   int day = 0;          ///< with months: the day of the month they fall on, or the month's last if it has fewer
   bool ordered = true;  ///< no row is earlier than the one before

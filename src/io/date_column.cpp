@@ -84,7 +84,7 @@ bool DateColumn::read_number(double number, double& value, std::string& problem)
   if (format_ == DateFormat::compact && days_from_compact(number, value)) return true;
   problem = format_ == DateFormat::none      ? "is not a date (2024-02-29 or 20240229)"
             : format_ == DateFormat::compact ? "is not a date written YYYYMMDD, from 1700 to 2300"
-                                             : "is a number, and the column holds " + describe(format_);
+                                             : "is a number, and the column holds " + date_words(format_);
   return false;
 }
 
@@ -96,7 +96,7 @@ bool DateColumn::read_text(std::string_view text, double& value, std::string& pr
   }
   if (parsed.format == DateFormat::none) {
     problem = format_ == DateFormat::none ? "is not a date (2024-02-29 or 20240229)"
-                                          : "is not a date, and the column holds " + describe(format_);
+                                          : "is not a date, and the column holds " + date_words(format_);
     return false;
   }
   if (format_ == DateFormat::none) {
@@ -108,7 +108,7 @@ bool DateColumn::read_text(std::string_view text, double& value, std::string& pr
   if (later_times) format_ = DateFormat::iso_datetime;
   const bool midnight = format_ == DateFormat::iso_datetime && parsed.format == DateFormat::iso_date;
   if (parsed.format != format_ && !midnight) {
-    problem = "is written otherwise than the rest of the column, which holds " + describe(format_);
+    problem = "is written otherwise than the rest of the column, which holds " + date_words(format_);
     return false;
   }
   value = parsed.days;
