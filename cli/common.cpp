@@ -38,6 +38,7 @@ DatasetOptions dataset_options(const Arguments& a) {
   options.missing = missing_mode(a.text("missing"), false);
   options.one_hot = a.flag("one-hot");
   options.classify = a.flag("classify");
+  options.dates = a.text("dates");
   options.format = a.text("format");
   options.header = a.text("header");
   options.memory_bytes = a.bytes("memory") / 8;  // rows beyond this are parsed again on every pass

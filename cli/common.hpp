@@ -63,6 +63,8 @@ void warn_about_backend(const Console& console);
 int run_fit(const Arguments& arguments);
 int run_predict(const Arguments& arguments);
 int run_score(const Arguments& arguments);
+/// score --rolling
+int score_in_time(const Arguments& arguments, const Model& model, Dataset& data);
 int run_gram(const Arguments& arguments);
 
 int run_info(const Arguments& arguments);

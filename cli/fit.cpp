@@ -27,7 +27,7 @@ Recipe recipe_like(const std::string& path) {
 
 void refuse_with_like(const Arguments& a) {
   for (const char* name : {"target", "inputs", "kernel", "map", "weights", "precision", "no-standardize", "no-intercept",
-                           "seed", "one-hot", "classify", "loss", "quantiles", "non-crossing"}) {
+                           "seed", "one-hot", "classify", "dates", "loss", "quantiles", "non-crossing"}) {
     if (a.has(name)) fail_argument(std::string("--") + name + " cannot be given with --like, which already says it");
   }
 }
@@ -79,6 +79,10 @@ void tell(const Console& console, const FitSummary& s, const Dataset& data, cons
   const std::vector<std::string>& classes = data.schema().classes;
   if (data.rows_dropped() > 0) console.say(counted(data.rows_dropped(), "row") + " with missing cells left out");
   if (data.cells_filled() > 0) console.say(counted(data.cells_filled(), "missing cell") + " filled with column means");
+  for (const InputColumn& column : data.schema().inputs) {
+    if (counts_days(column.dates))
+      console.say("column " + mercer::quoted(column.name) + " read as " + date_words(column.dates));
+  }
   console.say("fitted " + counted(s.rows, "row") + ", " + counted(s.inputs, "input") + ", " + counted(s.outputs, "output"));
   if (!classes.empty()) {
     constexpr std::size_t shown = 10;
@@ -107,6 +111,15 @@ void tell(const Console& console, const FitSummary& s, const Dataset& data, cons
   }
 }
 
+/// {"date": "yyyymmdd"}: the input columns that hold times, and how.
+nlohmann::json date_columns(const Schema& schema) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const InputColumn& column : schema.inputs) {
+    if (column.dates != DateFormat::none) json[column.name] = to_string(column.dates);
+  }
+  return json;
+}
+
 /// What --holdout makes of the rows.
 struct Parts {
   Parts(Dataset& data, const Split& split)
@@ -133,6 +146,7 @@ Model fit_rows(RowSource& rows, Opened& opened, const Arguments& a, const Consol
     opened.recipe = prepare(train, options);
     opened.recipe.schema = opened.data->schema();
   }
+  set_timeline(rows, opened.recipe);
   return parts ? fit_calibrated(*parts, opened.recipe, options) : fit_recipe(train, opened.recipe, options);
 }
 
@@ -175,6 +189,7 @@ int run_fit(const Arguments& a) {
   if (a.flag("tune")) json["tuning"] = tuning;
   json["rows_dropped"] = data.rows_dropped();
   json["cells_filled"] = data.cells_filled();
+  json["dates"] = date_columns(data.schema());
   json["model"] = a.text("output");
   if (parts) {
     const Scores scores = score_rows(model, parts->test, &progress);
@@ -197,6 +212,7 @@ int run_accumulate(const Arguments& a) {
     opened.recipe = prepare(*opened.data, options);
     opened.recipe.schema = opened.data->schema();
   }
+  opened.recipe.timeline.reset();  // a shard knows of its own rows only
   const RidgeStatistics statistics = accumulate_recipe(*opened.data, opened.recipe, &progress);
   save_statistics(a.text("output"), opened.recipe, statistics);
   console.say("accumulated " + human_count(static_cast<double>(statistics.rows)) + " rows, " +

@@ -14,7 +14,8 @@
 namespace mercer::cli {
 namespace {
 
-std::vector<std::string> header_of(const Model& model, bool with_std) {
+/// The columns of the predictions alone.
+std::vector<std::string> predicted_columns(const Model& model, bool with_std) {
   const Schema& schema = model.state().recipe.schema;
   if (!model.classes().empty()) {
     std::vector<std::string> header = {schema.targets.empty() ? "class" : schema.targets.front()};
@@ -34,26 +35,47 @@ std::vector<std::string> header_of(const Model& model, bool with_std) {
   return header;
 }
 
-void write_block(const Model& model, const RowBlock& block, bool with_std, bool latent, CsvWriter& out) {
-  Matrix<double> mean(block.rows(), model.outputs());
-  Matrix<double> deviation(with_std ? block.rows() : 0, model.outputs());
+/// What to predict, and how to write it: with the time in front of each row when the times come from a horizon.
+struct Task {
+  const Model& model;
+  bool with_std = false;
+  bool latent = false;
+  const Timeline* timeline = nullptr;
+
+  std::vector<std::string> columns() const {
+    std::vector<std::string> all = predicted_columns(model, with_std);
+    if (timeline != nullptr) all.insert(all.begin(), model.state().recipe.schema.inputs.front().name);
+    return all;
+  }
+};
+
+void write_row(const Task& task, double time, std::vector<std::string> cells, CsvWriter& out) {
+  if (task.timeline != nullptr) cells.insert(cells.begin(), format_time(*task.timeline, time));
+  out.row(cells);
+}
+
+void write_block(const Task& task, ConstMatrix inputs, CsvWriter& out) {
+  const Model& model = task.model;
+  const bool with_std = task.with_std;
+  Matrix<double> mean(inputs.rows, model.outputs());
+  Matrix<double> deviation(with_std ? inputs.rows : 0, model.outputs());
   if (with_std) {
-    model.predict(block.inputs, mean, deviation, latent);
+    model.predict(inputs, mean, deviation, task.latent);
   } else {
-    model.predict(block.inputs, mean);
+    model.predict(inputs, mean);
   }
   const Index intervals = model.has_intervals() ? model.interval_outputs() : 0;
-  Matrix<double> lower(block.rows(), intervals);
-  Matrix<double> upper(block.rows(), intervals);
-  if (intervals > 0) model.predict_interval(block.inputs, lower, upper);
-  for (Index i = 0; i < block.rows(); ++i) {
+  Matrix<double> lower(inputs.rows, intervals);
+  Matrix<double> upper(inputs.rows, intervals);
+  if (intervals > 0) model.predict_interval(inputs, lower, upper);
+  for (Index i = 0; i < inputs.rows; ++i) {
     const std::vector<double> row(mean.row(i).begin(), mean.row(i).end());
     if (!model.classes().empty()) {
       const bool known = !std::isnan(row.front());
       const auto best = static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
       std::vector<std::string> cells = {known ? model.classes()[best] : ""};
       for (const double v : row) cells.push_back(known ? shortest(v) : "");
-      out.row(cells);
+      write_row(task, inputs(i, 0), std::move(cells), out);
       continue;
     }
     std::vector<double> values = row;
@@ -61,17 +83,68 @@ void write_block(const Model& model, const RowBlock& block, bool with_std, bool 
     for (const Matrix<double>* bound : {&lower, &upper}) {
       if (intervals > 0) values.insert(values.end(), bound->row(i).begin(), bound->row(i).end());
     }
-    out.row(values);
+    if (task.timeline == nullptr) {
+      out.row(values);
+      continue;
+    }
+    std::vector<std::string> cells;
+    for (const double v : values) cells.push_back(std::isnan(v) ? "" : shortest(v));
+    write_row(task, inputs(i, 0), std::move(cells), out);
   }
+}
+
+/// The times of --horizon, or a refusal that says why there are none.
+std::vector<double> horizon_times(const Model& model, const Arguments& a) {
+  constexpr std::int64_t most = 10'000'000;
+  if (a.files.size() > 1) fail_argument("--horizon goes on after the training rows by itself; leave out " + a.files[1]);
+  const std::int64_t steps = a.integer("horizon", 1);
+  if (steps > most) fail_argument("--horizon " + a.text("horizon") + " is more than ten million steps");
+  if (model.inputs() != 1) {
+    fail_argument("--horizon needs a series, and " + a.files.front() + " has " + std::to_string(model.inputs()) +
+                  " inputs, whose future it cannot know; give a file of them");
+  }
+  const auto& timeline = model.state().recipe.timeline;
+  if (!timeline) {
+    fail_argument(
+        a.files.front() +
+        " does not say when its training rows stand (it was made from shards, from categories or by an older Mercer); "
+        "give a file of times");
+  }
+  return horizon(*timeline, steps);
+}
+
+Index predict_horizon(const Task& task, const std::vector<double>& times, CsvWriter& out) {
+  constexpr Index block_rows = 4096;
+  const auto rows = static_cast<Index>(times.size());
+  for (Index first = 0; first < rows; first += block_rows) {
+    check_stop();
+    write_block(task, ConstMatrix(times.data() + first, std::min(block_rows, rows - first), 1), out);
+  }
+  return rows;
+}
+
+Index predict_data(const Task& task, Dataset& data, Progress& progress, CsvWriter& out) {
+  constexpr Index block_rows = 4096;
+  RowBlock block;
+  Index rows = 0;
+  data.rewind();
+  while (data.next(block_rows, block)) {
+    write_block(task, block.inputs, out);
+    rows += block.rows();
+    report(&progress, "predicting", static_cast<double>(rows) / static_cast<double>(std::max<Index>(1, data.row_count())));
+  }
+  return rows;
 }
 
 }  // namespace
 
 int run_predict(const Arguments& a) {
-  constexpr Index block_rows = 4096;
   const Stopwatch total;
   const Console console(a);
   TerminalProgress progress(a.flag("quiet"));
+  const bool ahead = a.has("horizon");
+  if (!ahead && a.files.size() < 2)
+    fail_argument("predict takes MODEL DATA..., and 1 file was given; for a series --horizon N needs no data");
   const bool with_std = a.flag("std");
   if (a.flag("latent") && !with_std) fail_argument("--latent goes with --std");
   if (a.flag("json") && !a.has("output")) fail_argument("with --json the predictions need a file of their own: give -o");
@@ -87,24 +160,25 @@ int run_predict(const Arguments& a) {
     fail_argument(a.files.front() +
                   " was fitted without what standard deviations need; fit again with --uncertainty full or samples");
   }
-  const auto data = open_like({a.files.begin() + 1, a.files.end()}, model.state().recipe.schema, a, true);
-  const std::string output = a.has("output") ? a.text("output") : "-";
-  CsvWriter out(output, header_of(model, with_std));
-  RowBlock block;
-  Index rows = 0;
-  data->rewind();
-  while (data->next(block_rows, block)) {
-    write_block(model, block, with_std, a.flag("latent"), out);
-    rows += block.rows();
-    report(&progress, "predicting", static_cast<double>(rows) / static_cast<double>(std::max<Index>(1, data->row_count())));
+  Task task{model, with_std, a.flag("latent")};
+  std::vector<double> times;
+  std::unique_ptr<Dataset> data;
+  if (ahead) {
+    times = horizon_times(model, a);
+    task.timeline = &*model.state().recipe.timeline;
+  } else {
+    data = open_like({a.files.begin() + 1, a.files.end()}, model.state().recipe.schema, a, true);
   }
+  const std::string output = a.has("output") ? a.text("output") : "-";
+  CsvWriter out(output, task.columns());
+  const Index rows = ahead ? predict_horizon(task, times, out) : predict_data(task, *data, progress, out);
   out.commit();
   if (output != "-")
     console.say("predicted " + human_count(static_cast<double>(rows)) + " rows in " + human_seconds(total.seconds()) +
                 "; wrote " + output);
   console.emit({{"n", rows},
                 {"outputs", model.outputs()},
-                {"columns", header_of(model, with_std)},
+                {"columns", task.columns()},
                 {"predictions", output},
                 {"seconds", {{"total", total.seconds()}}},
                 {"peak_memory_bytes", peak_memory_bytes()}});
@@ -117,6 +191,7 @@ int run_score(const Arguments& a) {
   TerminalProgress progress(a.flag("quiet"));
   const Model model = Model::load(a.files.front());
   const auto data = open_like({a.files.begin() + 1, a.files.end()}, model.state().recipe.schema, a, false);
+  if (a.has("rolling")) return score_in_time(a, model, *data);
   const Scores scores = score_rows(model, *data, &progress);
   console.say(to_text(scores, model.classes()));
   nlohmann::json json = to_json(scores, model.classes());

@@ -13,7 +13,7 @@ std::vector<std::string> operator+(std::vector<std::string> a, const std::vector
 
 const std::vector<std::string> common = {"seed", "threads", "memory", "json", "quiet"};
 const std::vector<std::string> reading = {"missing", "format", "header"};
-const std::vector<std::string> columns = {"target", "inputs", "weights", "one-hot", "classify"};
+const std::vector<std::string> columns = {"target", "inputs", "weights", "one-hot", "classify", "dates"};
 const std::vector<std::string> fitting = {
     "kernel",    "map",         "loss",      "quantiles", "non-crossing",   "penalty",     "solver",
     "precision", "uncertainty", "tolerance", "passes",    "no-standardize", "no-intercept"};
@@ -42,35 +42,47 @@ const std::vector<Verb>& verbs() {
        "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, anchors, loss, solver,\n"
        "precision, gram, penalty, penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows,\n"
        "degrees_of_freedom, iterations, residual, objective, gap, interval_level, calibration_rows, status, notes,\n"
-       "seconds{total, read, map, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, model,\n"
-       "holdout{...}, tuning{...} (see tune).",
+       "seconds{total, read, map, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, dates,\n"
+       "model, holdout{...}, tuning{...} (see tune).",
        columns + fitting + reading + std::vector<std::string>{"holdout", "split", "conformal", "tune"} + tuning +
            std::vector<std::string>{"like", "output"} + common,
        run_fit},
-      {"predict", "apply a model to new rows", "MODEL DATA...", 2, many,
+      {"predict", "apply a model to new rows", "MODEL [DATA...]", 1, many,
        "Writes a CSV with one column per target, <target>_std with --std, <target>_lower and <target>_upper where the\n"
        "model was fitted with --conformal (for classes: the label and one score per class).\n"
        "Columns are matched by name where the file has names, else by position; targets need not be there. With --missing "
        "drop\n"
-       "rows with missing inputs get empty predictions.\n\n"
+       "rows with missing inputs get empty predictions. --horizon N needs no data: it goes on after the last training row "
+       "of\n"
+       "a series (a single input), by its usual step, months as months, and writes the times as the training file did.\n\n"
        "  mercer predict wind.mercer grid.csv --std -o pred.csv\n"
-       "  mercer predict model.mercer new.csv | head\n\n"
+       "  mercer predict model.mercer new.csv | head\n"
+       "  mercer predict co2.mercer --horizon 48 --std -o forecast.csv\n\n"
        "--json prints: n, outputs, columns, predictions, seconds{total}, peak_memory_bytes.",
-       std::vector<std::string>{"std", "latent", "output"} + reading + common, run_predict},
+       std::vector<std::string>{"std", "latent", "horizon", "output"} + reading + common, run_predict},
       {"score", "compare a model with rows whose targets are known", "MODEL DATA...", 2, many,
-       "  mercer score wind.mercer test.csv\n\n"
+       "  mercer score wind.mercer test.csv\n"
+       "  mercer score co2.mercer co2.csv --rolling 12,5\n\n"
+       "--rolling validates on rows ordered in time: for each origin the weights are fitted again to the rows before it "
+       "(kernel,\n"
+       "scaling, map and penalty are the model's), and the next STEPS rows are forecast. The origins are STEPS rows apart "
+       "at\n"
+       "the end of the data, closer where half of the rows would not be left to fit.\n\n"
        "--json prints: n, targets, rmse, mae, rrmse (per output; relative to the training mean as prediction), arrmse\n"
        "(their mean), r2; for quantiles also levels, pinball, below (share of targets not above), inside, crossed_share,\n"
        "crossing_mean; of conformal intervals interval_level, interval_coverage, interval_width (per target); for classes:\n"
-       "accuracy, error_percent, classes, confusion (rows: truth); seconds{total}.",
-       reading + common, run_score},
+       "accuracy, error_percent, classes, confusion (rows: truth); seconds{total}. With --rolling: n, targets, steps,\n"
+       "origins (rows fitted to), rmse, mae, rmse_by_step, mae_by_step (per target), and where there are standard "
+       "deviations\n"
+       "band_level, coverage, coverage_by_step; seconds{total}.",
+       std::vector<std::string>{"rolling"} + reading + common, run_score},
       {"gram", "write the exact or approximated Gram matrix of a kernel", "X [Z]", 1, 2,
        "Raw inputs, no scaling. Operator-valued kernels give (n p) x (m p) values, entry (i p + a, j p + b) = K(x_i, "
        "z_j)_ab.\n\n"
        "  mercer gram X.csv --kernel 'curl_free(gaussian(0.5))' -o K.npy\n"
        "  mercer gram X.csv Z.csv --kernel 'matern(1, nu=2.5)' --map fourier:500 -o K.npy\n\n"
        "--json prints: rows, cols, kernel, map, gram.",
-       std::vector<std::string>{"kernel", "map", "inputs", "output"} + reading + common, run_gram},
+       std::vector<std::string>{"kernel", "map", "inputs", "dates", "output"} + reading + common, run_gram},
       {"info", "what is inside a model, or under the program", "[MODEL]", 0, 1,
        "  mercer info wind.mercer\n  mercer info --system\n\n"
        "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty; with "

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/calendar.hpp"
 #include "base/text.hpp"
 #include "io/cell.hpp"
 
@@ -13,7 +14,8 @@ CellKind kind_of(std::string_view cell) {
   cell = trim(cell);
   const double number = read_cell(cell);
   if (!std::isnan(number)) return CellKind::number;
-  return cell.empty() ? CellKind::missing : CellKind::text;
+  if (cell.empty()) return CellKind::missing;
+  return looks_like_iso(cell) ? CellKind::date : CellKind::text;
 }
 
 char detect_delimiter(std::string_view line) {
@@ -28,18 +30,33 @@ char detect_delimiter(std::string_view line) {
   return candidates[static_cast<std::size_t>(best)];
 }
 
+namespace {
+
+/// The first cell of column j below the first row that is not missing.
+CellKind first_below(const std::vector<std::vector<CellKind>>& rows, std::size_t j) {
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (j < rows[i].size() && rows[i][j] != CellKind::missing) return rows[i][j];
+  }
+  return CellKind::missing;
+}
+
+}  // namespace
+
 bool looks_like_header(const std::vector<std::vector<CellKind>>& rows) {
   if (rows.empty()) return false;
   const auto& first = rows.front();
+  bool text_throughout = true;
   for (std::size_t j = 0; j < first.size(); ++j) {
-    if (first[j] != CellKind::text) continue;
-    for (std::size_t i = 1; i < rows.size(); ++i) {
-      if (j >= rows[i].size() || rows[i][j] == CellKind::missing) continue;
-      if (rows[i][j] == CellKind::number) return true;
-      break;
-    }
+    const bool date = first[j] == CellKind::date;  // above numbers it is a name: one column for each month
+    if (date && (rows.size() == 1 || first_below(rows, j) == CellKind::date)) return false;
+    text_throughout = text_throughout && (date || first[j] == CellKind::text);
   }
-  return std::all_of(first.begin(), first.end(), [](CellKind kind) { return kind == CellKind::text; });
+  for (std::size_t j = 0; j < first.size(); ++j) {
+    const bool name = first[j] == CellKind::text || first[j] == CellKind::date;
+    const CellKind below = first_below(rows, j);
+    if (name && (below == CellKind::number || below == CellKind::date)) return true;
+  }
+  return text_throughout;
 }
 
 bool QuoteState::open_after(std::string_view more) {

@@ -6,7 +6,7 @@
 
 namespace mercer {
 
-enum class CellKind : std::uint8_t { missing, number, text };
+enum class CellKind : std::uint8_t { missing, number, date, text };
 
 CellKind kind_of(std::string_view cell);
 
@@ -14,7 +14,7 @@ CellKind kind_of(std::string_view cell);
 char detect_delimiter(std::string_view line);
 
 /// Whether the first of these rows names the columns: it has text in a column whose first present value below is a number,
-/// or it is text throughout. A row of numbers never does.
+/// or a date, or it is text throughout. A row of numbers, or with a date above dates, never does.
 bool looks_like_header(const std::vector<std::vector<CellKind>>& rows);
 
 /// Follows the quotes of a record that comes line by line: whether a quoted cell is still open after what has been seen.

@@ -125,6 +125,7 @@ Schema FileDataset::learned_schema() const {
     } else {
       InputColumn& input = schema.inputs.emplace_back();
       input.name = column.name;
+      input.dates = column.text() ? DateFormat::none : column.dates.format();
       if (column.text()) {
         input.categories = column.labels->sorted();
       } else if (column.present > 0) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/calendar.hpp"
+
 namespace mercer {
 
 /// What to do with rows that have an empty, `?`, `NA` or `NaN` cell in a column that is used.
@@ -21,6 +23,7 @@ struct InputColumn {
   std::string name;
   std::vector<std::string> categories;  ///< sorted; empty for a number column
   double fill = 0;                      ///< what Missing::mean puts in: the mean over the rows it was learned from
+  DateFormat dates = DateFormat::none;  ///< how the column writes times; its values are then days since 1970-01-01, or years
   bool operator==(const InputColumn&) const = default;
 };
 
@@ -45,7 +48,9 @@ struct DatasetOptions {
   std::string inputs;   ///< empty: every column that is neither target nor weight
   std::string weights;  ///< one column, or empty
   Missing missing = Missing::error;
-  bool one_hot = false;   ///< turn text input columns into categories; otherwise text in an input is an error
+  bool one_hot = false;        ///< turn text input columns into categories; otherwise text in an input is an error
+  std::string dates = "auto";  ///< input columns that hold dates: "auto" (ISO text; numbers that are all YYYYMMDD), "none",
+                               ///< or a selection of columns, each of which must
   bool classify = false;  ///< the one target is a class label, text or number; also chosen when the target column is text
   std::string format;     ///< "csv", "tsv", "arff", "svmlight", "npy", "idx", "hdf5"; empty: by name, then by content
   std::string header = "auto";    ///< "auto", "yes", "no" (CSV)

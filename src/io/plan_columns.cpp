@@ -25,6 +25,20 @@ void append(std::vector<Index>& all, const std::vector<Index>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
+/// What `dates` (see DatasetOptions) asks of each input.
+std::vector<DateColumn::Wish> date_wishes(const ColumnNames& names, const std::vector<Index>& inputs,
+                                          const std::string& dates) {
+  const bool automatic = dates.empty() || dates == "auto";
+  std::vector<DateColumn::Wish> wishes(inputs.size(), automatic ? DateColumn::Wish::automatic : DateColumn::Wish::never);
+  if (automatic || dates == "none") return wishes;
+  for (const Index column : names.select(dates, "dates")) {
+    const auto found = std::find(inputs.begin(), inputs.end(), column);
+    if (found == inputs.end()) fail_argument("dates: column " + quoted(names.name(column)) + " is not an input");
+    wishes[static_cast<std::size_t>(found - inputs.begin())] = DateColumn::Wish::always;
+  }
+  return wishes;
+}
+
 /// The selected columns of the leading table, checked against each other.
 std::vector<Index> select_all(const TableReader& table, const DatasetOptions& options, ColumnPlan& plan) {
   const ColumnNames names(table.names(), table.path());
@@ -59,6 +73,7 @@ std::vector<Index> select_all(const TableReader& table, const DatasetOptions& op
   }
   if (inputs.empty()) fail_argument(table.path() + ": no column is left as an input" + names.list());
 
+  plan.dates = date_wishes(names, inputs, options.dates);
   plan.inputs = static_cast<Index>(inputs.size());
   plan.targets = static_cast<Index>(targets.size());
   plan.weight = !weights.empty();

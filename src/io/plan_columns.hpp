@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/dataset.hpp"
+#include "io/date_column.hpp"
 #include "io/table.hpp"
 
 namespace mercer {
@@ -16,6 +17,7 @@ struct ColumnPlan {
   Index inputs = 0;
   Index targets = 0;
   bool weight = false;
+  std::vector<DateColumn::Wish> dates;      ///< of each input, by options.dates
   std::vector<std::vector<Index>> columns;  ///< of each table, one per name
 };
 

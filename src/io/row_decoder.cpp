@@ -34,6 +34,10 @@ RowDecoder::RowDecoder(const ColumnPlan& plan, const DatasetOptions& options)
     column.role = place < plan.inputs                  ? UsedColumn::Role::input
                   : place < plan.inputs + plan.targets ? UsedColumn::Role::target
                                                        : UsedColumn::Role::weight;
+    if (column.role == UsedColumn::Role::input) {
+      column.dates = known_labels_ ? DateColumn(options.like->inputs[j].dates)
+                                   : DateColumn(column.name, plan.dates[j], plan.inputs == 1);
+    }
     const std::vector<std::string>* labels = nullptr;
     if (known_labels_ && column.role == UsedColumn::Role::input) labels = &options.like->inputs[j].categories;
     if (known_labels_ && column.role == UsedColumn::Role::target) labels = &options.like->classes;
@@ -66,7 +70,7 @@ bool RowDecoder::decode(const TableReader& table, const Cells& cells, std::span<
   Gaps gaps;
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     const double value = cells.numbers[j];
-    const bool plain = std::isfinite(value) && !columns_[j].text();
+    const bool plain = std::isfinite(value) && !columns_[j].text() && columns_[j].dates.plain();
     row[j] = plain ? value : odd_cell(table, cells, j, gaps);
   }
   if (gaps.inputs + gaps.targets + gaps.weights != 0 && !keep_with(gaps, table)) {
@@ -100,7 +104,17 @@ double RowDecoder::odd_cell(const TableReader& table, const Cells& cells, std::s
   if (std::isinf(value)) {
     fail(table, column, (text.empty() ? quoted(shortest(value)) : quoted(text)) + " is not a finite number");
   }
+  const bool number = !std::isnan(value);
+  const bool dates = number || counts_days(column.dates.format()) || !column.dates.plain();
+  if (dates || (column.present == 0 && column.dates.claims(text, one_hot_))) return date_cell(table, text, value, column);
   return text_cell(table, text, column);
+}
+
+double RowDecoder::date_cell(const TableReader& table, std::string_view text, double number, UsedColumn& column) {
+  double value = 0;
+  std::string problem;
+  if (!column.dates.read(text, number, value, problem)) fail(table, column, problem);
+  return value;
 }
 
 /// Text in what was a number column so far. Inputs become categories with --one-hot. A target becomes a class label if no
@@ -178,14 +192,23 @@ void RowDecoder::learn(std::span<const double> row) {
     if (std::isnan(row[j])) continue;
     ++columns_[j].present;
     columns_[j].sum += static_cast<long double>(row[j]);
+    columns_[j].dates.see(row[j]);
   }
   if (columns_.back().role == UsedColumn::Role::weight && !std::isnan(row.back())) {
     weight_sum_ += static_cast<long double>(row.back());
   }
 }
 
+bool RowDecoder::must_begin_again() {
+  for (UsedColumn& column : columns_) {
+    if (!column.text() && column.dates.settle()) begin_again_ = true;
+  }
+  return begin_again_;
+}
+
 void RowDecoder::begin_again() {
   for (UsedColumn& column : columns_) {
+    column.dates.begin_again();
     if (column.text() && !known_labels_) *column.labels = Codebook();
     column.present = 0;
     column.sum = 0;

@@ -8,6 +8,7 @@
 
 #include "io/codebook.hpp"
 #include "io/dataset.hpp"
+#include "io/date_column.hpp"
 #include "io/plan_columns.hpp"
 #include "io/table.hpp"
 
@@ -19,6 +20,7 @@ struct UsedColumn {
   std::string name;
   Role role = Role::input;
   std::unique_ptr<Codebook> labels;  ///< of a text column, whose values are numbers in it; null: a number column
+  DateColumn dates;                  ///< of an input
   Index present = 0;                 ///< cells with a value, in the rows kept
   long double sum = 0;               ///< of them; wide enough for any sum of doubles
   bool has_missing = false;
@@ -40,8 +42,9 @@ class RowDecoder {
   /// False when the row is to be left out.
   bool decode(const TableReader& table, const Cells& cells, std::span<double> row);
 
-  /// True when numbers were read from a column in which text came later: begin_again() and decode all rows once more.
-  bool must_begin_again() const { return begin_again_; }
+  /// After a pass over all rows. True when numbers were read from a column in which text came later, or which turned out to
+  /// hold dates: begin_again() and decode all rows once more.
+  bool must_begin_again();
   void begin_again();
   /// Ends learning: refuses what makes the files unusable as a whole, and fixes the order of labels.
   void finish(const std::string& files);
@@ -59,6 +62,7 @@ class RowDecoder {
   };
   bool keep_with(const Gaps& gaps, const TableReader& table);
   double odd_cell(const TableReader& table, const Cells& cells, std::size_t j, Gaps& gaps);
+  double date_cell(const TableReader& table, std::string_view text, double number, UsedColumn& column);
   double text_cell(const TableReader& table, std::string_view text, UsedColumn& column);
   double label(const TableReader& table, const Cells& cells, std::size_t j);
   void note_missing(const TableReader& table, UsedColumn& column);

@@ -452,10 +452,12 @@ Model fit(RowSource& rows, const FitOptions& options) {
   check_options(options, false);
   if (options.conformal) {
     ConformalRows parts(rows, options);
-    const Recipe recipe = prepare(parts.train, options);
+    Recipe recipe = prepare(parts.train, options);
+    set_timeline(rows, recipe);
     return fit_calibrated(parts, recipe, options);
   }
-  const Recipe recipe = prepare(rows, options);
+  Recipe recipe = prepare(rows, options);
+  set_timeline(rows, recipe);
   return fit_recipe(rows, recipe, options);
 }
 

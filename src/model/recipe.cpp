@@ -133,6 +133,12 @@ void complete_schema(Recipe& recipe) {
   schema.classes = recipe.classes;
 }
 
+void set_timeline(RowSource& rows, Recipe& recipe) {
+  recipe.timeline.reset();
+  const std::vector<InputColumn>& inputs = recipe.schema.inputs;
+  if (inputs.size() == 1 && inputs.front().categories.empty()) recipe.timeline = find_timeline(rows, inputs.front().dates);
+}
+
 Recipe prepare(RowSource& rows, const FitOptions& options) {
   Recipe recipe;
   parse_map(options.map, recipe);

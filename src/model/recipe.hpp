@@ -2,9 +2,11 @@
 #include <mercer/kernel.hpp>
 #include <mercer/model.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/timeline.hpp"
 #include "io/dataset.hpp"
 #include "map/fourier.hpp"
 #include "map/sketch.hpp"
@@ -30,8 +32,9 @@ struct Recipe {
   bool non_crossing = false;    ///< of the quantiles at the training rows
   bool intercept = true;
   Precision precision = Precision::double_;
-  std::vector<double> target_mean;  ///< of the training rows, in the user's units: what a constant model would predict
-  Schema schema;                    ///< columns of the files this came from; empty names when fitted from arrays
+  std::vector<double> target_mean;   ///< of the training rows, in the user's units: what a constant model would predict
+  Schema schema;                     ///< columns of the files this came from; empty names when fitted from arrays
+  std::optional<Timeline> timeline;  ///< of a single input: when the training rows stand
 
   Index inputs() const { return static_cast<Index>(scaling.input_shift.size()); }
   /// p of the fitted function.
@@ -63,6 +66,9 @@ Uncertainty parse_uncertainty(const std::string& text);
 /// Gives a recipe that came from arrays the column names a file without a header would get (x0, x1, …), so that such files
 /// can be predicted with it.
 void complete_schema(Recipe& recipe);
+
+/// One more pass where there is a single number as input; nothing otherwise. `rows` are all rows the user gave to be fitted.
+void set_timeline(RowSource& rows, Recipe& recipe);
 
 /// One pass over the raw rows: scaling, median distance, output covariance where the kernel asks for them.
 Recipe prepare(RowSource& rows, const FitOptions& options);

@@ -11,6 +11,47 @@ namespace mercer {
 
 using nlohmann::json;
 
+namespace {
+
+json to_json(const Timeline& t) {
+  return {{"format", to_string(t.format)},
+          {"first", t.first},
+          {"last", t.last},
+          {"step", t.step},
+          {"months", t.months},
+          {"day", t.day},
+          {"ordered", t.ordered},
+          {"repeats", t.repeats}};
+}
+
+DateFormat date_format(const std::string& text) {
+  DateFormat format = DateFormat::none;
+  if (!parse_date_format(text, format)) fail_file("it has dates of an unknown kind, " + mercer::quoted(text));
+  return format;
+}
+
+Timeline read_timeline(const json& j) {
+  Timeline t;
+  t.format = date_format(j.at("format").get<std::string>());
+  t.first = j.at("first").get<double>();
+  t.last = j.at("last").get<double>();
+  t.step = j.at("step").get<double>();
+  t.months = j.at("months").get<int>();
+  t.day = j.at("day").get<int>();
+  t.ordered = j.at("ordered").get<bool>();
+  t.repeats = j.at("repeats").get<Index>();
+  constexpr int most_months = 12 * static_cast<int>(last_year);
+  const bool calendar = t.months >= 0 && t.months <= most_months && t.day >= (t.months > 0 ? 1 : 0) && t.day <= 31;
+  if (!(t.first <= t.last) || !(t.step >= 0) || !calendar || t.repeats < 0) fail_file("its timeline is malformed");
+  if (counts_days(t.format)) {  // days that have a date
+    format_days(t.first, t.format);
+    format_days(t.last, t.format);
+  }
+  return t;
+}
+
+}  // namespace
+
 void write_recipe(const Recipe& recipe, json& j, TensorFile& file) {
   j["kernel"] = to_string(recipe.kernel);
   j["map"] = recipe.map_text();
@@ -24,10 +65,12 @@ void write_recipe(const Recipe& recipe, json& j, TensorFile& file) {
   json inputs = json::array();
   for (const InputColumn& column : recipe.schema.inputs) {
     inputs.push_back({{"name", column.name}, {"categories", column.categories}, {"fill", column.fill}});
+    if (column.dates != DateFormat::none) inputs.back()["dates"] = to_string(column.dates);
   }
   j["inputs"] = inputs;
   j["targets"] = recipe.schema.targets;
   j["weights"] = recipe.schema.weights;
+  if (recipe.timeline) j["timeline"] = to_json(*recipe.timeline);
   file.add("scaling.input_shift", recipe.scaling.input_shift);
   file.add("scaling.input_scale", recipe.scaling.input_scale);
   file.add("scaling.target_shift", recipe.scaling.target_shift);
@@ -50,11 +93,12 @@ Recipe read_recipe(const json& j, const TensorFile& file, const std::string& pat
     for (const json& column : j.at("inputs")) {
       recipe.schema.inputs.push_back({column.at("name").get<std::string>(),
                                       column.at("categories").get<std::vector<std::string>>(),
-                                      column.at("fill").get<double>()});
+                                      column.at("fill").get<double>(), date_format(column.value("dates", "none"))});
     }
     recipe.schema.targets = j.at("targets").get<std::vector<std::string>>();
     recipe.schema.weights = j.at("weights").get<std::string>();
     recipe.schema.classes = recipe.classes;
+    if (j.contains("timeline")) recipe.timeline = read_timeline(j.at("timeline"));
     recipe.scaling.input_shift = file.vector("scaling.input_shift");
     recipe.scaling.input_scale = file.vector("scaling.input_scale", recipe.inputs());
     recipe.scaling.target_shift = file.vector("scaling.target_shift");
@@ -73,6 +117,7 @@ Recipe read_recipe(const json& j, const TensorFile& file, const std::string& pat
     if (recipe.schema.input_count() != recipe.inputs()) {
       fail_file("its columns and its scaling disagree about the number of inputs");
     }
+    if (recipe.timeline && recipe.inputs() != 1) fail_file("it has a timeline, and yet several inputs");
     DataFacts facts;
     facts.inputs = recipe.inputs();
     facts.outputs = recipe.outputs();
