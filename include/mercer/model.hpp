@@ -13,6 +13,27 @@
 
 namespace mercer {
 
+/// Gaussian processes whose hyperparameters are learned from the data by their marginal likelihood.
+struct GpOptions {
+  /// "": none. "spectral_mixture[:Q][,student|laplace]": a spectrum of Q components learned by random points (paper 3).
+  /// "exact": the kernel's parameters and the noise by exact likelihood, O(n³). "vfe[:M]": by Titsias' bound with M inducing
+  /// inputs. With exact and vfe, FitOptions::kernel may also be "spectral_mixture:Q".
+  std::string kind;
+  std::string mean = "constant";  ///< none, constant, linear
+  Index points = 300;             ///< spectral points
+  std::string optimizer = "auto";  ///< adam (new points at every step), lbfgs (fixed points; exact and vfe)
+  int steps = 0;                   ///< 0: 300 of adam, 200 of lbfgs
+  double rate = 0.05;              ///< of adam at first
+  int draws = 1;                   ///< sets of points per step
+  int posterior_draws = 8;         ///< sets of points that predictions average over
+  std::string parametrization = "general";  ///< general (mean, scale), natural
+  std::string allocation = "softmax";       ///< of points to components: softmax, optimal, uniform
+  std::string sampling = "mc";              ///< mc, antithetic, qmc
+  std::string outputs = "independent";      ///< independent: a spectrum for each target; shared: one, coupled by a learned matrix
+  int restarts = 1;                         ///< trainings from different starts, of which the best is kept
+  double validation = 0;                    ///< share of the rows (the last) that stop the training early
+};
+
 /// How to fit. Every field has a default that a newcomer can leave alone.
 struct FitOptions {
   std::string kernel = "gaussian(median)";  ///< text form; length scales in units of the scaled inputs
@@ -32,6 +53,7 @@ struct FitOptions {
   int passes = 20;                        ///< sgd, adam: passes over the rows
   std::optional<double> conformal;        ///< level of intervals calibrated on a fifth of the rows, kept out of the fit
   bool time_order = false;                ///< conformal: that fifth is the last rows, not random ones
+  GpOptions gp;                           ///< a Gaussian process instead of ridge with given kernel and penalty
   std::vector<std::string> classes;       ///< not empty: targets are class numbers 0 … K-1, coded on a simplex
   std::vector<std::string> target_names;  ///< for messages and graph(...) edge lists; may be empty
   Progress* progress = nullptr;
@@ -64,11 +86,32 @@ struct FitSummary {
   std::optional<double> gap;              ///< relative duality gap: the least possible objective is at most this share below
   std::optional<double> interval_level;   ///< of conformal intervals
   Index calibration_rows = 0;             ///< kept out of the fit for them
+  std::string process;                    ///< of Gaussian processes: spectral_mixture, exact, vfe
+  std::optional<double> nlml;             ///< their negative log marginal likelihood, scaled units (a bound for vfe)
   std::string status = "ok";              ///< ok, approximate (iterative solver stopped early), recovered (see notes)
   std::vector<std::string> notes;         ///< sentences for people
   std::map<std::string, double> seconds;  ///< total and stages
   Index peak_memory_bytes = 0;
   std::vector<std::pair<double, double>> penalty_path;  ///< (λ, leave-one-out mean square)
+};
+
+/// A component of a learned spectrum, in the user's units.
+struct SpectralComponent {
+  double weight = 0;        ///< variance it explains, in units of the target squared
+  double weight_error = 0;  ///< standard error of it
+  std::vector<double> frequency;  ///< d: cycles per unit of input
+  std::vector<double> spread;     ///< d: standard deviation of the frequency (scale of the law)
+};
+
+/// A line of the training of a Gaussian process. rmse and mnll (mean negative log predictive density) are of the validation
+/// rows in scaled units, NaN without any.
+struct TrainingStep {
+  int iteration = 0;
+  double seconds = 0;
+  double nlml = 0;
+  double objective = 0;  ///< what was minimised: nlml, or the bound with its divergence
+  double rmse = 0;
+  double mnll = 0;
 };
 
 /// A fitted function R^d → R^p. A value: cheap to copy, safe to share between threads.
@@ -94,6 +137,12 @@ class MERCER_API Model {
   /// Per target, bounds that hold a new row exchangeable with the calibration rows with at least summary().interval_level of
   /// probability, whatever the model (fit with FitOptions::conformal). NaN in a row of x gives NaN in that row.
   void predict_interval(ConstMatrix x, MutMatrix lower, MutMatrix upper) const;
+  /// Functions drawn from the posterior of a Gaussian process, each at all rows x: column s·outputs() + a of `values` is
+  /// output a of function s. The same seed gives the same functions wherever they are asked for (spectral mixtures).
+  void sample(ConstMatrix x, Index count, std::uint64_t seed, MutMatrix values) const;
+  /// The learned spectrum of an output, heaviest component first; empty for models without one.
+  std::vector<SpectralComponent> spectrum(Index output = 0) const;
+  const std::vector<TrainingStep>& training() const;
   /// Class numbers.
   std::vector<Index> classify(ConstMatrix x) const;
 

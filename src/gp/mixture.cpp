@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/fail.hpp"
 #include "kernel/evaluate.hpp"
 
 namespace mercer {
@@ -33,10 +32,24 @@ Mixture to_mixture(const SpectralMixture& kernel) {
   return mixture;
 }
 
-SpectralMixture to_kernel(const Mixture& mixture) {
-  if (!std::holds_alternative<Gaussian>(mixture.envelope.form))
-    fail_argument("only a mixture of Gaussian spectra is a kernel of the library");
-  return {mixture.weights, rows_of(mixture.means), rows_of(mixture.scales)};
+Kernel to_kernel(const Mixture& mixture) {
+  if (std::holds_alternative<Gaussian>(mixture.envelope.form))
+    return {SpectralMixture{mixture.weights, rows_of(mixture.means), rows_of(mixture.scales)}};
+  const std::vector<std::vector<double>> means = rows_of(mixture.means);
+  Sum sum;
+  for (std::size_t q = 0; q < mixture.weights.size(); ++q) {
+    LengthScale lengths;
+    for (const double scale : mixture.scales.row(static_cast<Index>(q))) lengths.values.push_back(1 / (two_pi * scale));
+    Kernel envelope = mixture.envelope;
+    std::visit(
+        [&](auto& form) {
+          if constexpr (requires { form.length_scale; }) form.length_scale = lengths;
+        },
+        envelope.form);
+    const SpectralMixture cosine{{1.0}, {means[q]}, {std::vector<double>(means[q].size(), 0.0)}};
+    sum.terms.push_back({Scaled{mixture.weights[q], {{Product{{{cosine}, envelope}}}}}});
+  }
+  return sum.terms.size() == 1 ? sum.terms.front() : Kernel{sum};
 }
 
 double component_value(const Mixture& mixture, Index q, Point delta) {

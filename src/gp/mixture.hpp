@@ -22,8 +22,9 @@ struct Mixture {
 };
 
 Mixture to_mixture(const SpectralMixture& kernel);
-/// The kernel of a mixture with a Gaussian envelope; throws Error for others, which the library has no name for.
-SpectralMixture to_kernel(const Mixture& mixture);
+/// The same kernel in the library's own words: spectral_mixture for a Gaussian envelope; otherwise the sum of
+/// w_q · cos(2π⟨μ_q, δ⟩) · e with length scales 1/(2πσ_q), the cosine being a spectral mixture of scale 0.
+Kernel to_kernel(const Mixture& mixture);
 
 /// e(2π σ_q∘δ) cos(2π⟨μ_q, δ⟩): component q without its weight. O(d).
 double component_value(const Mixture& mixture, Index q, Point delta);

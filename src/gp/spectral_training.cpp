@@ -32,7 +32,7 @@ Matrix<double> row_differences(ConstMatrix x, const Stream& stream) {
 class Trainer {
  public:
   Trainer(ConstMatrix x, ConstMatrix y, const SpectralParameters& start, const SpectralTrainingOptions& options,
-          const ValidationRows& validation, const std::function<void(const TraceRow&, const SpectralParameters&)>& watch)
+          const ValidationRows& validation, const std::function<void(const TrainingStep&, const SpectralParameters&)>& watch)
       : x_(x),
         y_(y),
         start_(start),
@@ -112,7 +112,7 @@ class Trainer {
   /// A line of the trace; false when patience has run out.
   bool record(int iteration, double value) {
     result_.iterations = iteration;
-    TraceRow row{iteration,
+    TrainingStep row{iteration,
                  watch_time_.seconds(),
                  objective_.likelihood(),
                  value,
@@ -161,7 +161,7 @@ class Trainer {
   const SpectralParameters& start_;
   const SpectralTrainingOptions& options_;
   const ValidationRows& validation_;
-  const std::function<void(const TraceRow&, const SpectralParameters&)>& watch_;
+  const std::function<void(const TrainingStep&, const SpectralParameters&)>& watch_;
   Stream stream_;
   Matrix<double> differences_;
   SpectralCoordinates coordinates_;
@@ -189,7 +189,7 @@ const char* to_string(Optimizer optimizer) {
 
 SpectralTraining train_spectral(ConstMatrix x, ConstMatrix y, const SpectralParameters& start,
                                 const SpectralTrainingOptions& options, const ValidationRows& validation,
-                                const std::function<void(const TraceRow&, const SpectralParameters&)>& watch) {
+                                const std::function<void(const TrainingStep&, const SpectralParameters&)>& watch) {
   return Trainer(x, y, start, options, validation, watch).run();
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <mercer/model.hpp>
 #include <mercer/progress.hpp>
 
 #include <cstdint>
@@ -35,21 +36,10 @@ struct SpectralTrainingOptions {
   Progress* progress = nullptr;
 };
 
-/// One line of the training trace. rmse and mnll (mean negative log predictive density) are of the validation rows, NaN
-/// without any.
-struct TraceRow {
-  int iteration = 0;
-  double seconds = 0;
-  double nlml = 0;   ///< mean over the draws of this step
-  double bound = 0;  ///< with the divergence: what was minimised
-  double rmse = 0;
-  double mnll = 0;
-};
-
 struct SpectralTraining {
   SpectralParameters parameters;
   std::vector<SpectralPoints> points;  ///< of the posterior
-  std::vector<TraceRow> trace;
+  std::vector<TrainingStep> trace;
   double objective = 0;  ///< at the end, on points common to all trainings with the same options
   double nlml = 0;
   int iterations = 0;
@@ -65,7 +55,7 @@ struct ValidationRows {
 /// Hyperparameters that minimise the bound, from `start`, whose mixture is also the prior of the divergence.
 SpectralTraining train_spectral(ConstMatrix x, ConstMatrix y, const SpectralParameters& start,
                                 const SpectralTrainingOptions& options, const ValidationRows& validation,
-                                const std::function<void(const TraceRow&, const SpectralParameters&)>& watch = {});
+                                const std::function<void(const TrainingStep&, const SpectralParameters&)>& watch = {});
 
 /// Root mean square error and mean negative log predictive density of noisy observations.
 struct PredictionScore {

@@ -9,6 +9,8 @@
 #include "backend/backend.hpp"
 #include "base/fail.hpp"
 #include "base/progress.hpp"
+#include "kernel/evaluate.hpp"
+#include "map/anchor_map.hpp"
 #include "model/state.hpp"
 
 namespace mercer {
@@ -58,9 +60,26 @@ void linear_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
   }
 }
 
-/// f in scaled units.
-void scaled_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
-  if (state.problem) {
+void add_trend(const Matrix<double>& trend, ConstMatrix x, MutMatrix mean) {
+  if (trend.empty()) return;
+  gemm<double>(false, false, 1.0, x, trend, 1.0, mean);
+}
+
+/// use(part, first output) for each learned spectrum.
+template <class Use>
+void for_parts(const Model::State& state, const Use& use) {
+  Index first = 0;
+  for (const SpectralPart& part : state.spectral) {
+    use(part.posterior, first);
+    first += part.posterior.outputs();
+  }
+}
+
+/// f in scaled units, without the trend.
+void stationary_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
+  if (!state.spectral.empty()) {
+    for_parts(state, [&](const SpectralPosterior& part, Index first) { part.mean(x, mean.col_range(first, part.outputs())); });
+  } else if (state.problem) {
     predict_exact(*state.problem, state.exact, x, mean);
   } else if (state.recipe.precision == Precision::single_) {
     linear_mean<float>(state, x, mean);
@@ -69,7 +88,34 @@ void scaled_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
   }
 }
 
+/// f in scaled units.
+void scaled_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
+  stationary_mean(state, x, mean);
+  add_trend(state.trend, x, mean);
+}
+
+/// Adds (k(x, x) - ‖φ(x)‖²)/σ².
+void complete_prior(const Model::State& state, ConstMatrix x, ConstMatrix phi, MutMatrix variance) {
+  const Kernel kernel = one_scalar_kernel(state.recipe.kernel);
+  for (Index i = 0; i < x.rows; ++i) {
+    double missed = value(kernel, x.row(i), x.row(i));
+    for (const double f : phi.row(i)) missed -= f * f;
+    for (Index a = 0; a < variance.cols; ++a) variance(i, a) += std::max(missed, 0.0) / state.noise[at(a)];
+  }
+}
+
+/// Var f/σ².
 void scaled_variance(const Model::State& state, ConstMatrix x, MutMatrix variance) {
+  if (!state.spectral.empty()) {
+    for_parts(state, [&](const SpectralPosterior& part, Index first) {
+      const MutMatrix own = variance.col_range(first, part.outputs());
+      part.variance(x, own);
+      for (Index i = 0; i < own.rows; ++i) {
+        for (double& v : own.row(i)) v /= part.noise();
+      }
+    });
+    return;
+  }
   if (state.problem) {
     variance_exact(*state.problem, state.exact, x, variance);
     return;
@@ -77,6 +123,7 @@ void scaled_variance(const Model::State& state, ConstMatrix x, MutMatrix varianc
   Matrix<double> phi(x.rows, state.map->columns());
   state.map->features(x, phi);
   state.posterior.variance(state.map->coupling(), phi, variance);
+  if (state.completes_prior) complete_prior(state, x, phi, variance);
 }
 
 /// Runs `compute` (scaled inputs → rows × p numbers) block by block and hands each row of the answer to `use`.
@@ -118,6 +165,7 @@ const FitSummary& Model::summary() const {
   return state_->summary;
 }
 bool Model::has_uncertainty() const {
+  if (!state_->spectral.empty()) return true;
   return state_->problem ? state_->exact.has_spread() : state_->posterior.kind != Posterior::Kind::none;
 }
 
@@ -151,6 +199,35 @@ void Model::predict(ConstMatrix x, MutMatrix mean, MutMatrix standard_deviation,
       const double relative = std::max(variance[at(a)], 0.0) + (latent ? 0.0 : 1.0);
       standard_deviation(row, a) = bad ? std::numeric_limits<double>::quiet_NaN()
                                        : std::sqrt(relative * state_->noise[at(a)]) * scaling.target_scale[at(a)];
+    }
+  });
+}
+
+const std::vector<TrainingStep>& Model::training() const {
+  return state_->training;
+}
+
+void Model::sample(ConstMatrix x, Index count, std::uint64_t seed, MutMatrix values) const {
+  if (state_->spectral.empty())
+    fail_argument("functions are drawn from models fitted with --gp spectral_mixture; this one is another kind");
+  const Index p = outputs();
+  if (x.cols != inputs() || values.rows != x.rows || values.cols != count * p)
+    fail_argument("the array for samples, or the rows, have the wrong shape");
+  Matrix<double> scaled(x.rows, x.cols);
+  const Scaling& scaling = state_->recipe.scaling;
+  const std::vector<bool> bad = scale_block(scaling, x, scaled);
+  for_parts(*state_, [&](const SpectralPosterior& part, Index first) {
+    Matrix<double> drawn(x.rows, count * part.outputs());
+    part.sample(scaled, count, Stream(seed, "functions").child("part", static_cast<std::uint64_t>(first)), drawn);
+    for (Index i = 0; i < x.rows; ++i) {
+      for (Index s = 0; s < count; ++s) {
+        for (Index a = 0; a < part.outputs(); ++a) {
+          const std::size_t t = at(first + a);
+          values(i, s * p + first + a) = bad[at(i)] ? std::numeric_limits<double>::quiet_NaN()
+                                                    : drawn(i, s * part.outputs() + a) * scaling.target_scale[t] +
+                                                          scaling.target_shift[t];
+        }
+      }
     }
   });
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/matrix.hpp"
+#include "gp/spectral_posterior.hpp"
 #include "map/feature_map.hpp"
 #include "model/conformal.hpp"
 #include "model/recipe.hpp"
@@ -14,7 +15,13 @@
 
 namespace mercer {
 
-/// What a model is made of. Either a feature map with weights, or the training rows of an exact model.
+/// A learned spectrum and the process conditioned on the rows, for one output or for several that share it.
+struct SpectralPart {
+  SpectralParameters parameters;
+  SpectralPosterior posterior;
+};
+
+/// What a model is made of: a feature map with weights, the training rows of an exact model, or learned spectra.
 struct Model::State {
   Recipe recipe;
   FitSummary summary;
@@ -27,6 +34,12 @@ struct Model::State {
 
   std::optional<ExactProblem> problem;
   ExactSolution exact;
+
+  std::vector<SpectralPart> spectral;  ///< outputs in order, p together
+
+  Matrix<double> trend;            ///< d × p: slopes of the mean of exact and variational processes; empty for none
+  bool completes_prior = false;    ///< variances gain k(x, x) - ‖φ(x)‖², the prior that inducing inputs do not see
+  std::vector<TrainingStep> training;
 
   std::vector<double> noise;  ///< p: σ² in scaled units
 
