@@ -8,10 +8,6 @@
 namespace mercer {
 namespace {
 
-/// Standard deviation of the Gaussian that fits the peak of one cycle under Taper::hann, in units of the resolution (its
-/// width at half height is 1.44 of them, that of a Gaussian 2.355 scales).
-constexpr double cycle_scale = 0.61;
-
 /// Neighbouring frequencies taken together.
 struct Cell {
   double frequency = 0;
@@ -63,7 +59,7 @@ class Fit {
   void add() {
     const auto [where, mass] = most_unexplained();
     constexpr double least = 1e-4;
-    SpectrumPeak peak{std::max(mass, least), where, cycle_scale * resolution_};
+    SpectrumPeak peak{std::max(mass, least), where, hann_peak_scale * resolution_};
     if (mass < least) {
       const double turns = static_cast<double>(peaks_.size()) * std::numbers::phi;
       peak.mean = highest_ * (turns - std::floor(turns));
@@ -88,7 +84,7 @@ class Fit {
   std::vector<SpectrumPeak> result() const {
     std::vector<SpectrumPeak> peaks = peaks_;
     for (SpectrumPeak& peak : peaks) {
-      const double own = peak.scale * peak.scale - cycle_scale * cycle_scale * resolution_ * resolution_;
+      const double own = peak.scale * peak.scale - hann_peak_scale * hann_peak_scale * resolution_ * resolution_;
       peak.scale = std::max(std::sqrt(std::max(own, 0.0)), resolution_ / 10);
       peak.mean = std::max(peak.mean, resolution_ / 20);
     }
@@ -113,7 +109,7 @@ class Fit {
 
   /// A cycle's peak is not quite Gaussian: next to one, a tenth of its power may stay unexplained without being a cycle.
   double expected_misfit(double frequency) const {
-    const double reach = 4 * cycle_scale * resolution_;
+    const double reach = 4 * hann_peak_scale * resolution_;
     double sum = 0;
     for (const SpectrumPeak& peak : peaks_) {
       if (std::abs(frequency - peak.mean) < reach) sum += 0.1 * (1 - background_) * peak.weight;
@@ -125,7 +121,7 @@ class Fit {
     std::vector<double> excess(cells_.size());
     for (std::size_t i = 0; i < cells_.size(); ++i)
       excess[i] = cells_[i].share - density(cells_[i].frequency) * cells_[i].width;
-    const double reach = 2 * cycle_scale * resolution_;
+    const double reach = 2 * hann_peak_scale * resolution_;
     std::pair<double, double> best{0, -1};
     double sum = 0;
     std::size_t first = 0;
@@ -176,7 +172,7 @@ class Fit {
       const double mean = sums[q].first / sums[q].mass;
       const double variance = sums[q].second / sums[q].mass - mean * mean;
       peaks_[q].mean = std::abs(mean);
-      peaks_[q].scale = std::max(std::sqrt(std::max(variance, 0.0)), 0.5 * cycle_scale * resolution_);
+      peaks_[q].scale = std::max(std::sqrt(std::max(variance, 0.0)), 0.5 * hann_peak_scale * resolution_);
     }
   }
 
@@ -199,7 +195,7 @@ double noise_floor(const Spectrum& spectrum) {
 
 std::vector<SpectrumPeak> fit_spectrum(const Spectrum& spectrum, double floor, Index components) {
   const double total = std::accumulate(spectrum.power.begin(), spectrum.power.end(), 0.0);
-  const bool own_trend = components > 1 && spectrum.trend > 0;
+  const bool own_trend = components > 1 && spectrum.trend > 0.01 * total;
   Spectrum cycles = spectrum;
   if (own_trend) cycles.power[0] = std::max(cycles.power[0] - spectrum.trend, 0.0);
   Fit fit(cycles, floor);

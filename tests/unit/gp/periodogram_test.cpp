@@ -121,7 +121,7 @@ TEST(Periodogram, CyclesAreRecovered) {
   }
 }
 
-// A twentieth of an otherwise even series, seen at random: cycles well above the mean Nyquist frequency still show.
+// 60 places of every 400 of an even series: cycles above half a cycle per mean gap still show.
 TEST(Periodogram, GapsKeepFastCycles) {
   std::vector<double> x;
   std::vector<double> y;
