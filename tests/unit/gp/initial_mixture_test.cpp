@@ -139,7 +139,7 @@ TEST(InitialMixture, SurvivesWhatDataBring) {
   for (const Index n : {1, 2, 3, 10}) {
     for (const Index d : {1, 2}) {
       for (const Index components : {1, 3, 20}) {
-        for (const int kind : {0, 1, 2, 3, 4}) {
+        for (const int kind : {0, 1, 2, 3, 4, 5, 6}) {
           Matrix<double> x(n, d);
           std::vector<double> y;
           for (Index i = 0; i < n; ++i) {
@@ -147,6 +147,8 @@ TEST(InitialMixture, SurvivesWhatDataBring) {
             if (d > 1) x(i, 0) = static_cast<double>((i * 7) % 5);
             y.push_back(kind == 3 ? 1e6 : 1e6 + static_cast<double>((i * i) % 7));
             if (kind == 4 && i % 3 == 1) y.back() = nan;
+            if (kind == 5) y.back() *= 1e100;
+            if (kind == 6) x(i, d - 1) = 1e-200 * static_cast<double>(i * i);
           }
           const InitialMixture start = initial_mixture(x, y, components, seed);
           double total = start.noise;
