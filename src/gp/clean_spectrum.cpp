@@ -94,7 +94,7 @@ Spectrum clean_spectrum(std::span<const double> x, std::span<const double> y, In
     rest.trend = 0;
   }
   // The best of n/2 frequencies explains 2 log(n)/n of white noise, more or less: that is no cycle.
-  const double count = static_cast<double>(samples.size());
+  const auto count = static_cast<double>(samples.size());
   const double worth = std::clamp(4 * std::log(count) / count, 0.1, 0.9);
   constexpr Index most_work = 1 << 20;
   const Index rounds = std::min(cycles, most_work / std::ssize(rest.power));

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <numbers>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "base/fail.hpp"
 #include "gp/clean_spectrum.hpp"
