@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "base/fail.hpp"
-#include "gp/periodogram.hpp"
+#include "gp/clean_spectrum.hpp"
 #include "gp/spectrum_mixture.hpp"
 
 namespace mercer {
@@ -26,10 +29,28 @@ void cut(Spectrum& spectrum, double highest) {
   spectrum.highest = spectrum.frequency.back();
 }
 
-InputFit fit_input(ConstMatrix x, std::span<const double> y, Index input, Index components) {
-  std::vector<double> column(static_cast<std::size_t>(x.rows));
-  for (Index i = 0; i < x.rows; ++i) column[static_cast<std::size_t>(i)] = x(i, input);
-  Spectrum spectrum = empirical_spectrum(column, y, Taper::hann);
+/// All rows of a series; of a table with several inputs at most 65536, one from each of as many stretches. Its spectra stop
+/// far below the frequencies for which more would be needed.
+std::vector<Index> rows_to_use(ConstMatrix x, const Stream& stream) {
+  constexpr Index most = 65536;
+  const Index count = x.cols == 1 ? x.rows : std::min(x.rows, most);
+  std::vector<Index> rows(static_cast<std::size_t>(count));
+  for (Index i = 0; i < count; ++i) {
+    const Index first = i * x.rows / count;
+    const auto length = static_cast<std::uint64_t>((i + 1) * x.rows / count - first);
+    rows[static_cast<std::size_t>(i)] = first + static_cast<Index>(stream.below(length, static_cast<std::uint64_t>(i), 0));
+  }
+  return rows;
+}
+
+InputFit fit_input(ConstMatrix x, std::span<const double> y, const std::vector<Index>& rows, Index input, Index components) {
+  std::vector<double> column;
+  std::vector<double> target;
+  for (const Index i : rows) {
+    column.push_back(x(i, input));
+    target.push_back(y[static_cast<std::size_t>(i)]);
+  }
+  Spectrum spectrum = clean_spectrum(column, target, components);
   InputFit fit;
   if (spectrum.frequency.empty()) {
     fit.peaks.assign(static_cast<std::size_t>(components), {1 / static_cast<double>(components), 0.05, 0.1});
@@ -46,12 +67,11 @@ InputFit fit_input(ConstMatrix x, std::span<const double> y, Index input, Index 
   return fit;
 }
 
-double finite_variance(ConstMatrix x, std::span<const double> y) {
+double finite_variance(std::span<const double> y) {
   double mean = 0;
   double squares = 0;
   double count = 0;
-  for (Index i = 0; i < x.rows; ++i) {
-    const double value = y[static_cast<std::size_t>(i)];
+  for (const double value : y) {
     if (!std::isfinite(value)) continue;
     count += 1;
     const double away = value - mean;
@@ -126,15 +146,16 @@ InitialMixture initial_mixture(ConstMatrix x, std::span<const double> y, Index c
     fail_argument("a spectral mixture needs as many targets as rows, got " + std::to_string(y.size()) + " and " +
                   std::to_string(x.rows));
   }
+  const std::vector<Index> rows = rows_to_use(x, stream.child("rows"));
   std::vector<InputFit> inputs;
   double noise = 0.5;
   for (Index k = 0; k < x.cols; ++k) {
-    inputs.push_back(fit_input(x, y, k, components));
+    inputs.push_back(fit_input(x, y, rows, k, components));
     noise = std::min(noise, inputs.back().noise);  // what other inputs explain looks like noise to this one
   }
   InitialMixture start;
   start.kernel = x.cols == 1 ? single(inputs[0].peaks) : combined(inputs, static_cast<std::size_t>(components), stream);
-  const double variance = finite_variance(x, y);
+  const double variance = finite_variance(y);
   const bool usable = std::isnormal(variance * 1e-6 / static_cast<double>(components));
   const double scale = usable ? variance : 2;
   start.noise = noise * scale;

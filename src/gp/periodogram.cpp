@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "gp/fourier_sums.hpp"
-#include "gp/samples.hpp"
 
 namespace mercer {
 namespace {
@@ -25,15 +24,16 @@ Grid even_grid(const Samples& samples) {
 }
 
 /// Up to half a cycle per middle gap, though at least per mean gap: clusters and gaps in otherwise even series then do not
-/// hide the fast cycles they can show. Bounded, so that a few very close places do not ask for millions of frequencies.
+/// hide the fast cycles they can show. Bounded, so that a few very close places do not ask for millions of frequencies; the
+/// bound, and coarser steps for long series, keep the FFT of fourier_sums at 2²⁰ up to n = 100 000.
 Grid uneven_grid(const Samples& samples) {
-  constexpr double per_resolution = 4;
+  const double per_resolution = samples.size() > 16384 ? 2 : 4;
   std::vector<double> gaps(samples.place.size());
   std::adjacent_difference(samples.place.begin(), samples.place.end(), gaps.begin());
   const auto middle = gaps.begin() + 1 + (samples.size() - 1) / 2;
   std::nth_element(gaps.begin() + 1, middle, gaps.end());
   const double mean_count = per_resolution * static_cast<double>(samples.size()) / 2;
-  const double most = std::max(mean_count, std::min(64 * mean_count, 262144.0));
+  const double most = std::max(mean_count, std::min(64 * mean_count, 131071.0));
   const double count = std::clamp(per_resolution * samples.length / (2 * *middle), mean_count, most);
   return {1 / (per_resolution * samples.length), static_cast<Index>(std::ceil(count))};
 }
@@ -116,7 +116,10 @@ bool line_beats_cycles(const Samples& samples, const Line& line, const Grid& gri
 }  // namespace
 
 Spectrum empirical_spectrum(std::span<const double> x, std::span<const double> y, Taper taper) {
-  const Samples samples = ordered_samples(x, y);
+  return spectrum_of(ordered_samples(x, y), taper);
+}
+
+Spectrum spectrum_of(const Samples& samples, Taper taper) {
   Spectrum spectrum;
   if (samples.size() < 2 || !std::isfinite(64.0 * static_cast<double>(samples.size()) / samples.length)) return spectrum;
   const Grid grid = samples.even ? even_grid(samples) : uneven_grid(samples);
@@ -126,14 +129,15 @@ Spectrum empirical_spectrum(std::span<const double> x, std::span<const double> y
     spectrum.frequency[static_cast<std::size_t>(k)] = static_cast<double>(k + 1) * grid.step;
   spectrum.highest = spectrum.frequency.back();
 
+  const double between = std::max(samples.variance - samples.scatter, 0.0);
   spectrum.power = raw_power(samples, {}, grid, taper);
   const Line line = fit_line(samples);
   if (line_beats_cycles(samples, line, grid, spectrum.power)) {
     spectrum.power = raw_power(samples, line, grid, taper);
-    spectrum.trend = std::min(line.variance, samples.variance - samples.scatter);
+    spectrum.trend = std::min(line.variance, between);
   }
   const double sum = std::accumulate(spectrum.power.begin(), spectrum.power.end(), 0.0);
-  const double cycles = samples.variance - samples.scatter - spectrum.trend;
+  const double cycles = between - spectrum.trend;
   const double factor = sum > 0 ? cycles / sum : 0;
   const double flat = (sum > 0 ? samples.scatter : samples.scatter + cycles) / static_cast<double>(grid.count);
   for (double& p : spectrum.power) p = p * factor + flat;

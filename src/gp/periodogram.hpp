@@ -2,6 +2,8 @@
 #include <span>
 #include <vector>
 
+#include "gp/samples.hpp"
+
 namespace mercer {
 
 /// How much of the variance of a series sits at each frequency.
@@ -17,11 +19,18 @@ struct Spectrum {
 /// weaker ones.
 enum class Taper { none, hann };
 
+/// Standard deviation of the Gaussian nearest to the peak of one cycle under Taper::hann, in units of the resolution: its
+/// width at half height is 1.44 of them, that of a Gaussian 2.355 deviations.
+inline constexpr double hann_peak_scale = 0.61;
+
 /// The empirical spectral density of y over x, in any order. Rows that are not finite are left out; y is averaged over equal
 /// x, and its scatter there is spread evenly over all frequencies, as that of white noise is. Even sampling: FFT. Uneven
 /// sampling or gaps: generalised Lomb-Scargle (Zechmeister and Kürster 2009), which fits a mean with each cycle. O(n log n).
 /// Fewer than two different x: no frequencies at all. Throws when y² or the range of x overflows.
 Spectrum empirical_spectrum(std::span<const double> x, std::span<const double> y, Taper taper = Taper::none);
+
+/// The same from samples already in order, whose `variance` and `scatter` say what the power sums to.
+Spectrum spectrum_of(const Samples& samples, Taper taper);
 
 /// Power per unit of frequency, to be compared with mixture_density.
 std::vector<double> power_density(const Spectrum& spectrum);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -27,7 +28,7 @@ Rows finite_rows(std::span<const double> x, std::span<const double> y) {
 
 /// Takes the mean off y (twice, so that an offset of 1e9 leaves no rounding error of its own) and returns the variance.
 double centre(Rows& rows) {
-  const double count = static_cast<double>(rows.size());
+  const auto count = static_cast<double>(rows.size());
   for (int pass = 0; pass < 2; ++pass) {
     double mean = 0;
     for (const auto& row : rows) mean += row.second / count;
@@ -63,7 +64,7 @@ Samples ordered_samples(std::span<const double> x, std::span<const double> y) {
   // Equal values whose mean is not a floating-point number differ from it by rounding alone: that is no variance.
   constexpr double rounding = 1e-15;
   if (std::sqrt(samples.variance) <= rounding * largest) samples.variance = 0;
-  const double count = static_cast<double>(rows.size());
+  const auto count = static_cast<double>(rows.size());
   const double first = rows.front().first;
   for (std::size_t i = 0; i < rows.size();) {
     std::size_t end = i;
@@ -77,7 +78,7 @@ Samples ordered_samples(std::span<const double> x, std::span<const double> y) {
   }
   samples.scatter = std::min(samples.scatter, samples.variance);
   if (samples.size() < 2) return samples;
-  const double places = static_cast<double>(samples.size());
+  const auto places = static_cast<double>(samples.size());
   samples.length = samples.place.back() * (places / (places - 1));
   const auto [least, most] = std::minmax_element(samples.weight.begin(), samples.weight.end());
   samples.even = *least == *most && evenly_spaced(samples.place);

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 namespace mercer {
 namespace {
 
-/// Standard deviation of the Gaussian that fits the peak of one cycle under Taper::hann, in units of the resolution (its
-/// width at half height is 1.44 of them, that of a Gaussian 2.355 scales).
-constexpr double cycle_scale = 0.61;
-
-/// Neighbouring frequencies taken together.
+/// Neighbouring frequencies taken together, in units of the resolution: squares of any frequency then fit into a double.
 struct Cell {
   double frequency = 0;
   double width = 0;
@@ -22,7 +20,7 @@ struct Cell {
 /// At most about 4096 cells, fine where the power is.
 std::vector<Cell> gather(const Spectrum& spectrum) {
   constexpr double most = 2048;
-  const double step = spectrum.frequency[0];
+  const double step = spectrum.frequency[0] / spectrum.resolution;
   const double total = std::accumulate(spectrum.power.begin(), spectrum.power.end(), 0.0);
   const double widest = std::max(1.0, static_cast<double>(spectrum.power.size()) / most) * step;
   std::vector<Cell> cells;
@@ -31,7 +29,7 @@ std::vector<Cell> gather(const Spectrum& spectrum) {
   double count = 0;
   for (std::size_t k = 0; k < spectrum.power.size(); ++k) {
     const double share = total > 0 ? spectrum.power[k] / total : 1 / static_cast<double>(spectrum.power.size());
-    cell.frequency += spectrum.frequency[k];
+    cell.frequency += spectrum.frequency[k] / spectrum.resolution;
     cell.width += step;
     count += 1;
     cell.share += share;
@@ -52,7 +50,7 @@ double normal_density(double away, double scale) {
 class Fit {
  public:
   Fit(const Spectrum& spectrum, double floor)
-      : cells_(gather(spectrum)), resolution_(spectrum.resolution), highest_(spectrum.highest) {
+      : cells_(gather(spectrum)), resolution_(spectrum.resolution), highest_(spectrum.highest / spectrum.resolution) {
     const double total = std::accumulate(spectrum.power.begin(), spectrum.power.end(), 0.0);
     const double flat = total > 0 ? floor * static_cast<double>(spectrum.power.size()) / total : 0;
     background_ = std::clamp(flat, 1e-4, 0.9);
@@ -63,7 +61,7 @@ class Fit {
   void add() {
     const auto [where, mass] = most_unexplained();
     constexpr double least = 1e-4;
-    SpectrumPeak peak{std::max(mass, least), where, cycle_scale * resolution_};
+    SpectrumPeak peak{std::max(mass, least), where, hann_peak_scale};
     if (mass < least) {
       const double turns = static_cast<double>(peaks_.size()) * std::numbers::phi;
       peak.mean = highest_ * (turns - std::floor(turns));
@@ -88,9 +86,9 @@ class Fit {
   std::vector<SpectrumPeak> result() const {
     std::vector<SpectrumPeak> peaks = peaks_;
     for (SpectrumPeak& peak : peaks) {
-      const double own = peak.scale * peak.scale - cycle_scale * cycle_scale * resolution_ * resolution_;
-      peak.scale = std::max(std::sqrt(std::max(own, 0.0)), resolution_ / 10);
-      peak.mean = std::max(peak.mean, resolution_ / 20);
+      const double own = peak.scale * peak.scale - hann_peak_scale * hann_peak_scale;
+      peak.scale = resolution_ * std::max(std::sqrt(std::max(own, 0.0)), 0.1);
+      peak.mean = resolution_ * std::max(peak.mean, 0.05);
     }
     return peaks;
   }
@@ -113,7 +111,7 @@ class Fit {
 
   /// A cycle's peak is not quite Gaussian: next to one, a tenth of its power may stay unexplained without being a cycle.
   double expected_misfit(double frequency) const {
-    const double reach = 4 * cycle_scale * resolution_;
+    const double reach = 4 * hann_peak_scale;
     double sum = 0;
     for (const SpectrumPeak& peak : peaks_) {
       if (std::abs(frequency - peak.mean) < reach) sum += 0.1 * (1 - background_) * peak.weight;
@@ -125,7 +123,7 @@ class Fit {
     std::vector<double> excess(cells_.size());
     for (std::size_t i = 0; i < cells_.size(); ++i)
       excess[i] = cells_[i].share - density(cells_[i].frequency) * cells_[i].width;
-    const double reach = 2 * cycle_scale * resolution_;
+    const double reach = 2 * hann_peak_scale;
     std::pair<double, double> best{0, -1};
     double sum = 0;
     std::size_t first = 0;
@@ -176,12 +174,12 @@ class Fit {
       const double mean = sums[q].first / sums[q].mass;
       const double variance = sums[q].second / sums[q].mass - mean * mean;
       peaks_[q].mean = std::abs(mean);
-      peaks_[q].scale = std::max(std::sqrt(std::max(variance, 0.0)), 0.5 * cycle_scale * resolution_);
+      peaks_[q].scale = std::max(std::sqrt(std::max(variance, 0.0)), 0.5 * hann_peak_scale);
     }
   }
 
   std::vector<Cell> cells_;
-  std::vector<SpectrumPeak> peaks_;
+  std::vector<SpectrumPeak> peaks_;  // in units of the resolution
   double resolution_;
   double highest_;
   double background_;
@@ -199,7 +197,7 @@ double noise_floor(const Spectrum& spectrum) {
 
 std::vector<SpectrumPeak> fit_spectrum(const Spectrum& spectrum, double floor, Index components) {
   const double total = std::accumulate(spectrum.power.begin(), spectrum.power.end(), 0.0);
-  const bool own_trend = components > 1 && spectrum.trend > 0;
+  const bool own_trend = components > 1 && spectrum.trend > 0.01 * total;
   Spectrum cycles = spectrum;
   if (own_trend) cycles.power[0] = std::max(cycles.power[0] - spectrum.trend, 0.0);
   Fit fit(cycles, floor);
