@@ -87,6 +87,7 @@ FitOptions fit_options(const Arguments& a) {
   options.loss = a.text("loss");
   options.non_crossing = a.flag("non-crossing");
   if (a.has("quantiles")) options.quantiles = number_list(a, "quantiles");
+  options.gp = gp_options(a);
   options.passes = static_cast<int>(std::min<std::int64_t>(1000000, a.integer("passes", 1)));
   return options;
 }
@@ -186,6 +187,38 @@ class IntervalTally {
   double weight_ = 0;
 };
 
+/// How the Gaussian bands of a process fare on rows.
+class DensityTally {
+ public:
+  explicit DensityTally(const Model& model) : model_(model), density_(at(model.outputs())), inside_(at(model.outputs())) {}
+
+  void add(const RowBlock& block) {
+    constexpr double ninety = 1.6448536269514722;  // quantile of N(0, 1) at 0.95
+    Matrix<double> mean(block.rows(), model_.outputs());
+    Matrix<double> deviation(block.rows(), model_.outputs());
+    model_.predict(block.inputs, mean, deviation);
+    for (Index i = 0; i < block.rows(); ++i) {
+      const double w = block.weights.empty() ? 1.0 : block.weights[at(i)];
+      weight_ += w;
+      for (Index a = 0; a < mean.cols(); ++a) {
+        const double z = (block.targets(i, a) - mean(i, a)) / deviation(i, a);
+        density_[at(a)] -= w * (z * z / 2 + std::log(deviation(i, a)) + std::log(2 * std::acos(-1.0)) / 2);
+        inside_[at(a)] += std::abs(z) <= ninety ? w : 0;
+      }
+    }
+  }
+
+  void finish(Scores& scores) const {
+    for (const double d : density_) scores.log_density.push_back(d / weight_);
+    for (const double i : inside_) scores.band_coverage.push_back(i / weight_);
+  }
+
+ private:
+  const Model& model_;
+  std::vector<double> density_, inside_;
+  double weight_ = 0;
+};
+
 }  // namespace
 
 Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
@@ -199,6 +232,8 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
   const bool is_quantile = !recipe.levels.empty() && recipe.loss.starts_with("pinball");
   QuantileTally quantiles(recipe.levels);
   IntervalTally intervals(model);
+  DensityTally densities(model);
+  const bool is_process = !model.summary().process.empty();
   double correct = 0;
   RowBlock block;
   rows.rewind();
@@ -208,6 +243,7 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
     Matrix<double> prediction(block.rows(), model.outputs());
     model.predict(block.inputs, prediction);
     if (model.has_intervals()) intervals.add(block);
+    if (is_process) densities.add(block);
     for (Index i = 0; i < block.rows(); ++i) {
       const double w = block.weights.empty() ? 1.0 : block.weights[at(i)];
       scores.rows += 1;
@@ -241,6 +277,7 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
   scores.names = recipe.output_names();
   if (is_quantile) quantiles.finish(scores);
   if (model.has_intervals()) intervals.finish(scores);
+  if (is_process) densities.finish(scores);
   for (Index a = 0; a < p; ++a) {
     scores.rmse.push_back(std::sqrt(error[at(a)] / weight[at(a)]));
     scores.mae.push_back(absolute[at(a)] / weight[at(a)]);
@@ -262,6 +299,10 @@ nlohmann::json to_json(const Scores& s, const std::vector<std::string>& classes)
   }
   j["targets"] = s.names;
   j["rmse"] = s.rmse;
+  if (!s.log_density.empty()) {
+    j["log_density"] = s.log_density;
+    j["band_coverage"] = s.band_coverage;
+  }
   j["rrmse"] = s.rrmse;
   j["mae"] = s.mae;
   j["arrmse"] = s.arrmse;
@@ -318,10 +359,16 @@ std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
            (s.crossed > 0 ? " (by " + brief(s.crossing) + " in the mean)" : "") + ", on " + counted(s.rows, "row") +
            interval_text(s);
   }
-  for (std::size_t a = 0; a < s.names.size(); ++a)
+  std::vector<std::string> header = {"target", "RMSE", "MAE", "RRMSE"};
+  for (std::size_t a = 0; a < s.names.size(); ++a) {
     rows.push_back({s.names[a], brief(s.rmse[a]), brief(s.mae[a]), brief(s.rrmse[a])});
-  return table({"target", "RMSE", "MAE", "RRMSE"}, rows) + "\nR² " + brief(s.r2) + ", mean RRMSE " + brief(s.arrmse) +
-         ", on " + counted(s.rows, "row") + " (RRMSE 1 is the training mean as prediction)" + interval_text(s);
+    if (s.log_density.empty()) continue;
+    rows.back().push_back(brief(s.log_density[a]));
+    rows.back().push_back(brief(100 * s.band_coverage[a]) + " %");
+  }
+  if (!s.log_density.empty()) header.insert(header.end(), {"log density", "within 90 % bands"});
+  return table(header, rows) + "\nR² " + brief(s.r2) + ", mean RRMSE " + brief(s.arrmse) + ", on " + counted(s.rows, "row") +
+         " (RRMSE 1 is the training mean as prediction)" + interval_text(s);
 }
 
 void require_targets(const Dataset& data, const Arguments& a) {

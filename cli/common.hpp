@@ -44,11 +44,20 @@ struct Scores {
   std::optional<double> interval_level;     ///< of conformal intervals
   std::vector<double> coverage, width;      ///< of those, per target: share of rows inside, mean width
   std::vector<std::string> interval_names;  ///< the targets
+  std::vector<double> log_density;          ///< of Gaussian processes, per target: mean log predictive density
+  std::vector<double> band_coverage;        ///< and share of rows within their 90 % bands
   std::vector<std::vector<double>> confusion;  ///< rows: truth, columns: prediction
 };
 Scores score_rows(const Model& model, RowSource& rows, Progress* progress);
 nlohmann::json to_json(const Scores& scores, const std::vector<std::string>& classes);
 std::string to_text(const Scores& scores, const std::vector<std::string>& classes);
+
+/// --gp and what goes with it.
+GpOptions gp_options(const Arguments& arguments);
+/// The steps of a training as a CSV.
+void write_trace(const Model& model, const std::string& path);
+/// A learned spectrum, heaviest component first: "period 1.00 year, steady (weight 0.31 ± 0.05)".
+std::vector<std::string> spectrum_words(const Model& model, Index output);
 
 /// Refuses data of which no column was named as target.
 void require_targets(const Dataset& data, const Arguments& arguments);

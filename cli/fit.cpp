@@ -75,7 +75,31 @@ std::string penalty_words(const FitSummary& s) {
   return words + ")";
 }
 
-void tell(const Console& console, const FitSummary& s, const Dataset& data, const std::string& output) {
+void tell_ridge(const Console& console, const FitSummary& s) {
+  console.say("kernel " + s.kernel);
+  console.say("map " + s.map + (s.sampling.empty() ? "" : " (" + s.sampling + ")") + ": " +
+              human_count(static_cast<double>(s.features)) + (s.sampling.empty() ? " anchors, " : " features, ") +
+              (s.anchors > 0 ? human_count(static_cast<double>(s.anchors)) + " anchors, " : "") +
+              human_count(static_cast<double>(s.parameters)) + " unknowns, " + solver_words(s));
+  console.say(penalty_words(s) + (s.degrees_of_freedom > 0
+                                      ? std::string(", ") + (s.iterations > 0 ? "about " : "") +
+                                            brief(s.degrees_of_freedom) + " effective degrees of freedom"
+                                      : ""));
+}
+
+void tell_process(const Console& console, const Model& model) {
+  const FitSummary& s = model.summary();
+  console.say("Gaussian process (" + s.process + ") learned in " + std::to_string(s.iterations) + " steps of " + s.solver +
+              ", negative log marginal likelihood " + brief(s.nlml.value_or(0)) + " (scaled units)");
+  if (model.state().spectral.empty()) console.say("kernel " + s.kernel);
+  const std::vector<std::string> names = model.state().recipe.output_names();
+  for (Index a = 0; a < model.outputs(); ++a) {
+    for (const std::string& words : spectrum_words(model, a))
+      console.say("  " + (model.outputs() > 1 ? names[static_cast<std::size_t>(a)] + ": " : "") + words);
+  }
+}
+
+void tell(const Console& console, const Model& model, const FitSummary& s, const Dataset& data, const std::string& output) {
   const std::vector<std::string>& classes = data.schema().classes;
   if (data.rows_dropped() > 0) console.say(counted(data.rows_dropped(), "row") + " with missing cells left out");
   if (data.cells_filled() > 0) console.say(counted(data.cells_filled(), "missing cell") + " filled with column means");
@@ -91,15 +115,11 @@ void tell(const Console& console, const FitSummary& s, const Dataset& data, cons
     if (classes.size() > shown) names.emplace_back("…");
     console.say("classifying into " + std::to_string(classes.size()) + " classes: " + join(names, ", "));
   }
-  console.say("kernel " + s.kernel);
-  console.say("map " + s.map + (s.sampling.empty() ? "" : " (" + s.sampling + ")") + ": " +
-              human_count(static_cast<double>(s.features)) + (s.sampling.empty() ? " anchors, " : " features, ") +
-              (s.anchors > 0 ? human_count(static_cast<double>(s.anchors)) + " anchors, " : "") +
-              human_count(static_cast<double>(s.parameters)) + " unknowns, " + solver_words(s));
-  console.say(penalty_words(s) + (s.degrees_of_freedom > 0
-                                      ? std::string(", ") + (s.iterations > 0 ? "about " : "") +
-                                            brief(s.degrees_of_freedom) + " effective degrees of freedom"
-                                      : ""));
+  if (s.process.empty()) {
+    tell_ridge(console, s);
+  } else {
+    tell_process(console, model);
+  }
   if (s.interval_level) console.say("intervals " + interval_promise(s));
   for (const auto& note : s.notes) console.say("note: " + note);
   console.say("took " + human_seconds(s.seconds.at("total")) + ", at most " +
@@ -184,7 +204,8 @@ int run_fit(const Arguments& a) {
   FitSummary summary = model.summary();
   summary.seconds["read"] = read_seconds;
   summary.seconds["total"] = total.seconds();
-  tell(console, summary, data, a.text("output"));
+  if (a.has("trace")) write_trace(model, a.text("trace"));
+  tell(console, model, summary, data, a.text("output"));
   nlohmann::json json = to_json(summary);
   if (a.flag("tune")) json["tuning"] = tuning;
   json["rows_dropped"] = data.rows_dropped();

@@ -36,6 +36,9 @@ int system_info(const Console& console) {
 }
 
 std::string posterior_words(const Model::State& s) {
+  if (!s.spectral.empty())
+    return "exact posterior, averaged over " +
+           counted(static_cast<Index>(s.spectral.front().posterior.draws().size()), "draw") + " of the spectral points";
   if (s.problem) return s.exact.has_spread() ? "exact" : "not kept";
   switch (s.posterior.kind) {
     case Posterior::Kind::cholesky:
@@ -53,6 +56,40 @@ std::string penalty_origin(const FitSummary& f) {
   if (f.leave_one_out_rmse) return ", chosen by leave-one-out";
   if (f.objective && !f.penalty_path.empty()) return ", chosen on held-out rows";
   return f.penalty_path.empty() ? ", given" : ", chosen by generalised cross-validation";
+}
+
+void tell_kernel(const Console& console, const FitSummary& f, const Recipe& r) {
+  console.say("kernel     " + f.kernel);
+  console.say("map        " + f.map +
+              (f.sampling.empty()
+                   ? ", " + human_count(static_cast<double>(f.features)) + " anchor rows"
+                   : " (" + f.sampling + "), " + human_count(static_cast<double>(f.features)) + " features" +
+                         (f.anchors > 0 ? " from " + human_count(static_cast<double>(f.anchors)) + " anchor rows" : "") +
+                         ", seed " + std::to_string(r.seed())));
+}
+
+void tell_spectrum(const Console& console, const Model& model) {
+  const std::vector<std::string> names = model.state().recipe.output_names();
+  for (Index a = 0; a < model.outputs(); ++a) {
+    std::string left = "spectrum   ";
+    for (const std::string& words : spectrum_words(model, a)) {
+      console.say(left + (model.outputs() > 1 ? names[static_cast<std::size_t>(a)] + ": " : "") + words);
+      left = "           ";
+    }
+  }
+}
+
+nlohmann::json spectrum_json(const Model& model) {
+  nlohmann::json outputs = nlohmann::json::array();
+  for (Index a = 0; a < model.outputs(); ++a) {
+    nlohmann::json components = nlohmann::json::array();
+    for (const SpectralComponent& c : model.spectrum(a)) {
+      components.push_back(
+          {{"weight", c.weight}, {"weight_error", c.weight_error}, {"frequency", c.frequency}, {"spread", c.spread}});
+    }
+    outputs.push_back(components);
+  }
+  return outputs;
 }
 
 }  // namespace
@@ -75,20 +112,22 @@ int run_info(const Arguments& a) {
   console.say(r.classes.empty() ? "to " + std::to_string(model.outputs()) +
                                       (model.outputs() == 1 ? " output: " : " outputs: ") + join(r.output_names(), ", ")
                                 : "to one of " + std::to_string(r.classes.size()) + " classes: " + join(r.classes, ", "));
-  console.say("kernel     " + f.kernel);
-  console.say("map        " + f.map +
-              (f.sampling.empty()
-                   ? ", " + human_count(static_cast<double>(f.features)) + " anchor rows"
-                   : " (" + f.sampling + "), " + human_count(static_cast<double>(f.features)) + " features" +
-                         (f.anchors > 0 ? " from " + human_count(static_cast<double>(f.anchors)) + " anchor rows" : "") +
-                         ", seed " + std::to_string(r.seed())));
+  if (s.spectral.empty()) {
+    tell_kernel(console, f, r);
+  } else {
+    tell_spectrum(console, model);
+  }
   const auto took = f.seconds.find("total");  // a file may lack it
   console.say("fitted     on " + counted(f.rows, "row") + " by " + f.solver + " in " + f.precision +
               (took == f.seconds.end() ? "" : ", took " + human_seconds(took->second)) + ", status " + f.status);
   if (f.loss != "square")
     console.say("loss       " + f.loss + (f.gap ? ", certified to a relative duality gap of " + brief(*f.gap) : ""));
-  console.say("penalty    " + brief(f.penalty) + penalty_origin(f) +
-              (f.degrees_of_freedom > 0 ? "; " + brief(f.degrees_of_freedom) + " effective degrees of freedom" : ""));
+  if (f.process.empty()) {
+    console.say("penalty    " + brief(f.penalty) + penalty_origin(f) +
+                (f.degrees_of_freedom > 0 ? "; " + brief(f.degrees_of_freedom) + " effective degrees of freedom" : ""));
+  } else {
+    console.say("likelihood negative log marginal likelihood " + brief(f.nlml.value_or(0)) + " in scaled units");
+  }
   if (f.leave_one_out_rmse)
     console.say("           leave-one-out RMSE " + brief(*f.leave_one_out_rmse) + " in scaled units, on " +
                 human_count(static_cast<double>(f.leave_one_out_rows)) + " rows");
@@ -103,6 +142,7 @@ int run_info(const Arguments& a) {
   if (model.has_intervals()) console.say("intervals  " + interval_promise(f));
   for (const auto& note : f.notes) console.say("note: " + note);
   nlohmann::json json = to_json(f);
+  if (!s.spectral.empty()) json["spectrum"] = spectrum_json(model);
   json["seed"] = r.seed();
   json["input_names"] = names;
   json["targets"] = r.schema.targets;

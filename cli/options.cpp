@@ -21,6 +21,26 @@ const std::vector<OptionSpec>& option_table() {
        "docs/losses.md"},
       {"--quantiles", "LEVELS", "", "fit these quantiles of one target together, e.g. 0.1,0.5,0.9 (loss pinball)"},
       {"--non-crossing", "", "", "quantiles in order at every training row, as a hard constraint"},
+      {"--gp", "PROCESS", "",
+       "learn a Gaussian process: spectral_mixture[:Q][,student|laplace] (a spectrum of Q components by random points, "
+       "their "
+       "number by --map fourier:300[,mc|antithetic|qmc]), exact (the parameters of --kernel by exact likelihood), vfe[:M] "
+       "(with M inducing inputs). exact and vfe also take --kernel spectral_mixture:Q. See docs/processes.md"},
+      {"--mean", "FORM", "constant", "gp: the mean function: none, constant, linear"},
+      {"--optimizer", "NAME", "auto",
+       "gp: adam (new points at every step), lbfgs (the same points; exact and vfe); auto: adam for spectral_mixture"},
+      {"--steps", "N", "auto", "gp: steps of training; auto: 300 of adam, 200 of lbfgs"},
+      {"--rate", "R", "0.05", "gp: step size of adam at first; it halves for every quarter of the steps"},
+      {"--draws", "K", "1", "gp: sets of spectral points per step"},
+      {"--posterior-draws", "K", "8", "gp: sets of spectral points that predictions average over"},
+      {"--parametrization", "P", "general", "gp: of the components: general (mean, scale) or natural"},
+      {"--allocation", "RULE", "softmax", "gp: of spectral points to components: softmax, optimal, uniform"},
+      {"--outputs", "HOW", "independent",
+       "gp: several targets have spectra of their own (independent) or one, coupled by a learned matrix (shared)"},
+      {"--restarts", "N", "1", "gp: trainings from different starts, of which the best is kept"},
+      {"--validation", "SHARE", "0", "gp: watch the last share of the rows and stop training when they get worse"},
+      {"--trace", "FILE", "", "gp: a CSV of the training: iteration, seconds, nlml, objective, rmse, mnll"},
+      {"--samples", "N", "", "predict: also N functions drawn from the posterior, <target>_sample<k>"},
       {"--penalty", "auto|VALUE", "auto",
        "the weight of the ridge; auto: least leave-one-out error (square loss), or least loss on a fifth of the rows held "
        "out"},

@@ -41,9 +41,15 @@ struct Task {
   bool with_std = false;
   bool latent = false;
   const Timeline* timeline = nullptr;
+  Index samples = 0;  ///< functions drawn from the posterior
+  std::uint64_t seed = 0;
 
   std::vector<std::string> columns() const {
     std::vector<std::string> all = predicted_columns(model, with_std);
+    for (Index s = 0; s < samples; ++s) {
+      for (const std::string& name : model.state().recipe.output_names())
+        all.push_back(name + "_sample" + std::to_string(s + 1));
+    }
     if (timeline != nullptr) all.insert(all.begin(), model.state().recipe.schema.inputs.front().name);
     return all;
   }
@@ -68,6 +74,8 @@ void write_block(const Task& task, ConstMatrix inputs, CsvWriter& out) {
   Matrix<double> lower(inputs.rows, intervals);
   Matrix<double> upper(inputs.rows, intervals);
   if (intervals > 0) model.predict_interval(inputs, lower, upper);
+  Matrix<double> functions(inputs.rows, task.samples * model.outputs());
+  if (task.samples > 0) model.sample(inputs, task.samples, task.seed, functions);
   for (Index i = 0; i < inputs.rows; ++i) {
     const std::vector<double> row(mean.row(i).begin(), mean.row(i).end());
     if (!model.classes().empty()) {
@@ -83,6 +91,7 @@ void write_block(const Task& task, ConstMatrix inputs, CsvWriter& out) {
     for (const Matrix<double>* bound : {&lower, &upper}) {
       if (intervals > 0) values.insert(values.end(), bound->row(i).begin(), bound->row(i).end());
     }
+    values.insert(values.end(), functions.row(i).begin(), functions.row(i).end());
     if (task.timeline == nullptr) {
       out.row(values);
       continue;
@@ -161,6 +170,8 @@ int run_predict(const Arguments& a) {
                   " was fitted without what standard deviations need; fit again with --uncertainty full or samples");
   }
   Task task{model, with_std, a.flag("latent")};
+  if (a.has("samples")) task.samples = static_cast<Index>(std::min<std::int64_t>(a.integer("samples", 1), 100000));
+  task.seed = static_cast<std::uint64_t>(a.integer("seed", 0));
   std::vector<double> times;
   std::unique_ptr<Dataset> data;
   if (ahead) {

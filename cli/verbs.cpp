@@ -18,6 +18,10 @@ const std::vector<std::string> fitting = {
     "kernel",    "map",         "loss",      "quantiles", "non-crossing",   "penalty",     "solver",
     "precision", "uncertainty", "tolerance", "passes",    "no-standardize", "no-intercept"};
 
+const std::vector<std::string> process = {
+    "gp",         "mean",    "optimizer", "steps",      "rate", "draws", "posterior-draws", "parametrization",
+    "allocation", "outputs", "restarts",  "validation", "trace"};
+
 const std::vector<std::string> tuning = {"folds",           "metric", "length-factors", "penalties",
                                          "loss-parameters", "sizes",  "trials",         "results"};
 
@@ -44,7 +48,7 @@ const std::vector<Verb>& verbs() {
        "degrees_of_freedom, iterations, residual, objective, gap, interval_level, calibration_rows, status, notes,\n"
        "seconds{total, read, map, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, dates,\n"
        "model, holdout{...}, tuning{...} (see tune).",
-       columns + fitting + reading + std::vector<std::string>{"holdout", "split", "conformal", "tune"} + tuning +
+       columns + fitting + process + reading + std::vector<std::string>{"holdout", "split", "conformal", "tune"} + tuning +
            std::vector<std::string>{"like", "output"} + common,
        run_fit},
       {"predict", "apply a model to new rows", "MODEL [DATA...]", 1, many,
@@ -59,7 +63,7 @@ const std::vector<Verb>& verbs() {
        "  mercer predict model.mercer new.csv | head\n"
        "  mercer predict co2.mercer --horizon 48 --std -o forecast.csv\n\n"
        "--json prints: n, outputs, columns, predictions, seconds{total}, peak_memory_bytes.",
-       std::vector<std::string>{"std", "latent", "horizon", "output"} + reading + common, run_predict},
+       std::vector<std::string>{"std", "latent", "horizon", "samples", "output"} + reading + common, run_predict},
       {"score", "compare a model with rows whose targets are known", "MODEL DATA...", 2, many,
        "  mercer score wind.mercer test.csv\n"
        "  mercer score co2.mercer co2.csv --rolling 12,5\n\n"

@@ -19,19 +19,20 @@ struct GpOptions {
   /// "exact": the kernel's parameters and the noise by exact likelihood, O(n³). "vfe[:M]": by Titsias' bound with M inducing
   /// inputs. With exact and vfe, FitOptions::kernel may also be "spectral_mixture:Q".
   std::string kind;
-  std::string mean = "constant";  ///< none, constant, linear
-  Index points = 300;             ///< spectral points
-  std::string optimizer = "auto";  ///< adam (new points at every step), lbfgs (fixed points; exact and vfe)
-  int steps = 0;                   ///< 0: 300 of adam, 200 of lbfgs
-  double rate = 0.05;              ///< of adam at first
-  int draws = 1;                   ///< sets of points per step
-  int posterior_draws = 8;         ///< sets of points that predictions average over
+  std::string mean = "constant";            ///< none, constant, linear
+  Index points = 300;                       ///< spectral points
+  std::string optimizer = "auto";           ///< adam (new points at every step), lbfgs (fixed points; exact and vfe)
+  int steps = 0;                            ///< 0: 300 of adam, 200 of lbfgs
+  double rate = 0.05;                       ///< of adam at first
+  int draws = 1;                            ///< sets of points per step
+  int posterior_draws = 8;                  ///< sets of points that predictions average over
   std::string parametrization = "general";  ///< general (mean, scale), natural
   std::string allocation = "softmax";       ///< of points to components: softmax, optimal, uniform
   std::string sampling = "mc";              ///< mc, antithetic, qmc
-  std::string outputs = "independent";      ///< independent: a spectrum for each target; shared: one, coupled by a learned matrix
-  int restarts = 1;                         ///< trainings from different starts, of which the best is kept
-  double validation = 0;                    ///< share of the rows (the last) that stop the training early
+  std::string outputs =
+      "independent";      ///< independent: a spectrum for each target; shared: one, coupled by a learned matrix
+  int restarts = 1;       ///< trainings from different starts, of which the best is kept
+  double validation = 0;  ///< share of the rows (the last) that stop the training early
 };
 
 /// How to fit. Every field has a default that a newcomer can leave alone.
@@ -97,8 +98,8 @@ struct FitSummary {
 
 /// A component of a learned spectrum, in the user's units.
 struct SpectralComponent {
-  double weight = 0;        ///< variance it explains, in units of the target squared
-  double weight_error = 0;  ///< standard error of it
+  double weight = 0;              ///< variance it explains, in units of the target squared
+  double weight_error = 0;        ///< standard error of it
   std::vector<double> frequency;  ///< d: cycles per unit of input
   std::vector<double> spread;     ///< d: standard deviation of the frequency (scale of the law)
 };

@@ -92,13 +92,18 @@ void for_row_blocks(Index rows, const Task& task) {
 
 SpectralPosterior SpectralPosterior::condition(ConstMatrix x, ConstMatrix y, const SpectralParameters& parameters,
                                                const std::vector<SpectralPoints>& points, Index memory_bytes) {
-  std::vector<SpectralDraw> draws(points.size());
-  const Matrix<double> residuals = without_mean(x, y, parameters.mean);
-  for (std::size_t k = 0; k < points.size(); ++k) {  // one after the other: each needs (2M)² numbers for its sums
-    SparseProcess process = process_of(parameters, points[k]);
+  std::vector<SpectralDraw> draws;
+  for (const SpectralPoints& drawn : points) draws.push_back({process_of(parameters, drawn), {}, {}});
+  return SpectralPosterior(std::move(draws)).conditioned_on(x, y, memory_bytes);
+}
+
+SpectralPosterior SpectralPosterior::conditioned_on(ConstMatrix x, ConstMatrix y, Index memory_bytes) const {
+  const Matrix<double> residuals = without_mean(x, y, draws_.front().process.mean);
+  std::vector<SpectralDraw> draws;
+  for (const SpectralDraw& draw : draws_) {  // one after the other: each needs (2M)² numbers for its sums
     const std::vector<SparseStatistics> statistics =
-        sparse_statistics(x, residuals, {process.frequencies}, false, memory_bytes);
-    draws[k] = condition_draw(statistics.front(), std::move(process));
+        sparse_statistics(x, residuals, {draw.process.frequencies}, false, memory_bytes);
+    draws.push_back(condition_draw(statistics.front(), draw.process));
   }
   return SpectralPosterior(std::move(draws));
 }

@@ -24,6 +24,9 @@ class SpectralPosterior {
   static SpectralPosterior condition(ConstMatrix x, ConstMatrix y, const SpectralParameters& parameters,
                                      const std::vector<SpectralPoints>& points, Index memory_bytes);
 
+  /// The same processes, points included, conditioned on other rows.
+  SpectralPosterior conditioned_on(ConstMatrix x, ConstMatrix y, Index memory_bytes) const;
+
   Index outputs() const { return draws_.front().process.share.outputs(); }
   Index inputs() const { return draws_.front().process.frequencies.cols(); }
   double noise() const { return draws_.front().process.noise; }

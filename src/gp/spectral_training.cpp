@@ -113,11 +113,11 @@ class Trainer {
   bool record(int iteration, double value) {
     result_.iterations = iteration;
     TrainingStep row{iteration,
-                 watch_time_.seconds(),
-                 objective_.likelihood(),
-                 value,
-                 std::numeric_limits<double>::quiet_NaN(),
-                 std::numeric_limits<double>::quiet_NaN()};
+                     watch_time_.seconds(),
+                     objective_.likelihood(),
+                     value,
+                     std::numeric_limits<double>::quiet_NaN(),
+                     std::numeric_limits<double>::quiet_NaN()};
     const SpectralParameters now = coordinates_.parameters(at_);
     const bool look = validation_.x.rows > 0 && (iteration % options_.trace_every == 0 || iteration == 1);
     if (look) {

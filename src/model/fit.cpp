@@ -15,6 +15,9 @@
 #include "model/build_map.hpp"
 #include "model/conformal.hpp"
 #include "model/fit_loss.hpp"
+#include "model/fit_process.hpp"
+#include "model/fit_ridge.hpp"
+#include "model/process_text.hpp"
 #include "model/state.hpp"
 #include "solve/conjugate_gradient.hpp"
 #include "solve/leave_one_out.hpp"
@@ -126,6 +129,8 @@ PenaltyPath search_penalty(const NormalSystem& system, const LeaveOneOutRows& ke
   return path;
 }
 
+}  // namespace
+
 void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
                 Model::State& state) {
   FitSummary& summary = state.summary;
@@ -137,6 +142,7 @@ void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options
     return normal_system(statistics, state.map->coupling(), recipe.intercept);
   }();
   summary.seconds["accumulate"] = watch.seconds();
+  if (options.penalty) summary.penalty = *options.penalty;
   watch = {};
   std::optional<LeaveOneOutRows> kept;
   if (!options.penalty) {
@@ -163,6 +169,8 @@ void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options
   }
   summary.seconds["solve"] = watch.seconds();
 }
+
+namespace {
 
 /// The Gram matrix in bfloat16, the answer refined on the rows; false when that did not get there.
 bool fit_refined(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
@@ -221,6 +229,8 @@ void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& opti
   summary.seconds["solve"] = watch.seconds();
 }
 
+}  // namespace
+
 void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
   FitSummary& summary = state.summary;
   const Index n = rows.row_count();
@@ -272,6 +282,8 @@ void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options,
   state.noise = state.exact.noise;
   state.problem = std::move(problem);
 }
+
+namespace {
 
 bool is_loss_solver(const std::string& solver) {
   return solver == "admm" || solver == "adam";
@@ -365,6 +377,10 @@ std::shared_ptr<Model::State> fit_state(RowSource& raw_rows, const Recipe& recip
   auto state = start_state(recipe);
   state->summary.penalty = options.penalty.value_or(0);
   ScaledRows rows(raw_rows, state->recipe.scaling, state->coding);
+  if (!options.gp.kind.empty()) {
+    fit_process(rows, options, *state);
+    return finished(std::move(state), total);
+  }
   if (recipe.exact()) {
     fit_exact(rows, recipe, options, *state);
     return finished(std::move(state), total);

@@ -78,7 +78,8 @@ void for_parts(const Model::State& state, const Use& use) {
 /// f in scaled units, without the trend.
 void stationary_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
   if (!state.spectral.empty()) {
-    for_parts(state, [&](const SpectralPosterior& part, Index first) { part.mean(x, mean.col_range(first, part.outputs())); });
+    for_parts(state,
+              [&](const SpectralPosterior& part, Index first) { part.mean(x, mean.col_range(first, part.outputs())); });
   } else if (state.problem) {
     predict_exact(*state.problem, state.exact, x, mean);
   } else if (state.recipe.precision == Precision::single_) {
@@ -223,9 +224,9 @@ void Model::sample(ConstMatrix x, Index count, std::uint64_t seed, MutMatrix val
       for (Index s = 0; s < count; ++s) {
         for (Index a = 0; a < part.outputs(); ++a) {
           const std::size_t t = at(first + a);
-          values(i, s * p + first + a) = bad[at(i)] ? std::numeric_limits<double>::quiet_NaN()
-                                                    : drawn(i, s * part.outputs() + a) * scaling.target_scale[t] +
-                                                          scaling.target_shift[t];
+          values(i, s * p + first + a) =
+              bad[at(i)] ? std::numeric_limits<double>::quiet_NaN()
+                         : drawn(i, s * part.outputs() + a) * scaling.target_scale[t] + scaling.target_shift[t];
         }
       }
     }

@@ -13,6 +13,8 @@
 #include "base/text.hpp"
 #include "kernel/spectral.hpp"
 #include "model/model_file.hpp"
+#include "model/packed.hpp"
+#include "model/process_file.hpp"
 #include "model/recipe_json.hpp"
 #include "model/sketch_file.hpp"
 #include "model/state.hpp"
@@ -28,32 +30,6 @@ std::string text_of(const json& j) {
     return j.dump();
   } catch (const json::exception&) {
     fail_argument("a class or column name is not valid UTF-8, so it cannot be saved; convert the names");
-  }
-}
-
-/// Lower triangle, row after row.
-std::vector<double> packed(const Matrix<double>& a) {
-  std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(a.rows() * (a.rows() + 1) / 2));
-  for (Index i = 0; i < a.rows(); ++i) values.insert(values.end(), a.row(i).begin(), a.row(i).begin() + i + 1);
-  return values;
-}
-
-Matrix<double> unpacked(const std::vector<double>& values, const std::string& path) {
-  const auto count = static_cast<double>(values.size());
-  const auto n = static_cast<Index>(std::llround((std::sqrt(8 * count + 1) - 1) / 2));
-  if (n * (n + 1) / 2 != static_cast<Index>(values.size())) fail_file(path + ": a triangular matrix has the wrong length");
-  Matrix<double> a(n, n);
-  Index next = 0;
-  for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j <= i; ++j) a(i, j) = values[static_cast<std::size_t>(next++)];
-  }
-  return a;
-}
-
-void check_diagonal(const Matrix<double>& factor, const std::string& path) {
-  for (Index i = 0; i < factor.rows(); ++i) {
-    if (!(factor(i, i) > 0)) fail_file(path + ": a factor in it is singular");
   }
 }
 
@@ -198,7 +174,7 @@ void read_calibration(const json& j, const TensorFile& file, const std::string& 
   if (!(calibration.level > 0 && calibration.level < 1) || calibration.rows < 1)
     fail_file(path + ": the level of its intervals is malformed");
   if (!s.recipe.classes.empty()) fail_file(path + ": it has intervals, and yet tells classes apart");
-  const bool spread = s.problem ? s.exact.has_spread() : s.posterior.kind != Posterior::Kind::none;
+  const bool spread = !s.spectral.empty() || (s.problem ? s.exact.has_spread() : s.posterior.kind != Posterior::Kind::none);
   if (calibration.relative && (!spread || !s.recipe.levels.empty()))
     fail_file(path + ": its intervals need standard deviations that it does not keep");
   s.calibration = std::move(calibration);
@@ -212,9 +188,10 @@ void Model::save(const std::string& path) const {
   json j;
   write_recipe(s.recipe, j, file);
   file.add("noise", s.noise);
+  write_process(s, j, file);
   if (s.problem) {
     write_exact(s, j, file);
-  } else {
+  } else if (s.map) {
     j["fingerprint"] = hexadecimal(s.map->fingerprint());
     if (const auto* sketched = dynamic_cast<const AnchorMap*>(s.map.get())) write_sketch(*sketched, file);
     file.add("weights", s.weights.view());
@@ -245,9 +222,10 @@ Model read_model(const TensorFile& file, const std::string& path) {
     state->noise = file.vector("noise", p);
     if (std::ranges::any_of(state->noise, [](double v) { return v < 0; }))
       fail_file(path + ": a variance in it is negative");
+    read_process(j, file, path, *state);
     if (state->recipe.exact()) {
       read_exact(j, file, path, *state);
-    } else {
+    } else if (state->spectral.empty()) {
       state->weights = file.matrix("weights", -1, p);
       state->map = state->recipe.map == MapKind::sketch ? read_sketch(state->recipe, file, path)
                                                         : drawn_again(state->recipe, state->weights.rows(), path);

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "kernel/resolve.hpp"
 #include "loss/make_loss.hpp"
+#include "model/process_text.hpp"
 
 namespace mercer {
 namespace {
@@ -139,7 +140,8 @@ void set_timeline(RowSource& rows, Recipe& recipe) {
   if (inputs.size() == 1 && inputs.front().categories.empty()) recipe.timeline = find_timeline(rows, inputs.front().dates);
 }
 
-Recipe prepare(RowSource& rows, const FitOptions& options) {
+Recipe prepare(RowSource& rows, const FitOptions& asked) {
+  const FitOptions options = process_options(asked);
   Recipe recipe;
   parse_map(options.map, recipe);
   recipe.set_seed(options.seed);

@@ -164,6 +164,8 @@ json to_json(const FitSummary& s) {
   j["objective"] = s.objective ? json(*s.objective) : json(nullptr);
   j["interval_level"] = s.interval_level ? json(*s.interval_level) : json(nullptr);
   j["calibration_rows"] = s.calibration_rows;
+  j["process"] = s.process;
+  j["nlml"] = s.nlml ? json(*s.nlml) : json(nullptr);
   j["gap"] = s.gap ? json(*s.gap) : json(nullptr);
   j["leave_one_out_rmse"] = s.leave_one_out_rmse ? json(*s.leave_one_out_rmse) : json(nullptr);
   j["penalty_path"] = json::array();
@@ -192,6 +194,8 @@ FitSummary summary_from_json(const json& j) {
   // files from before intervals lack them
   if (j.contains("interval_level") && !j.at("interval_level").is_null())
     s.interval_level = j.at("interval_level").get<double>();
+  s.process = j.value("process", "");
+  if (j.contains("nlml") && !j.at("nlml").is_null()) s.nlml = j.at("nlml").get<double>();
   s.calibration_rows = j.value("calibration_rows", Index{0});
   s.penalty = j.at("penalty").get<double>();
   s.penalty_chosen = j.at("penalty_chosen").get<bool>();

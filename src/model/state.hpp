@@ -18,6 +18,7 @@ namespace mercer {
 /// A learned spectrum and the process conditioned on the rows, for one output or for several that share it.
 struct SpectralPart {
   SpectralParameters parameters;
+  std::vector<Index> shares;  ///< points of each component, in every draw
   SpectralPosterior posterior;
 };
 
@@ -37,8 +38,8 @@ struct Model::State {
 
   std::vector<SpectralPart> spectral;  ///< outputs in order, p together
 
-  Matrix<double> trend;            ///< d × p: slopes of the mean of exact and variational processes; empty for none
-  bool completes_prior = false;    ///< variances gain k(x, x) - ‖φ(x)‖², the prior that inducing inputs do not see
+  Matrix<double> trend;          ///< d × p: slopes of the mean of exact and variational processes; empty for none
+  bool completes_prior = false;  ///< variances gain k(x, x) - ‖φ(x)‖², the prior that inducing inputs do not see
   std::vector<TrainingStep> training;
 
   std::vector<double> noise;  ///< p: σ² in scaled units

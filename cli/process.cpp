@@ -1,0 +1,112 @@
+// Gaussian processes on the command line: their options, the training trace, the spectrum in words.
+#include <cmath>
+#include <limits>
+
+#include "base/fail.hpp"
+#include "base/text.hpp"
+#include "base/timeline.hpp"
+#include "common.hpp"
+#include "io/write.hpp"
+#include "model/state.hpp"
+
+namespace mercer::cli {
+namespace {
+
+/// --map fourier:D[,mc|antithetic|qmc] says how many spectral points there are and how they are drawn.
+void read_points(const Arguments& a, GpOptions& gp) {
+  const std::vector<std::string> parts = split(a.text("map"), ',');
+  double points = 0;
+  const bool fourier = parts.front().starts_with("fourier:") && parts.size() <= 2;
+  if (!fourier || !parse_number(parts.front().substr(8), points) || points < 1 || points > 1e5 ||
+      points != std::floor(points)) {
+    fail_argument("--map " + mercer::quoted(a.text("map")) +
+                  ": a spectral mixture takes fourier:D[,mc|antithetic|qmc], D spectral points from 1 to 100000");
+  }
+  gp.points = static_cast<Index>(points);
+  if (parts.size() == 2) gp.sampling = parts[1];
+}
+
+/// A whole number that fits an int.
+int small_integer(const Arguments& a, const std::string& name) {
+  return static_cast<int>(std::min<std::int64_t>(a.integer(name, 1), 1000000));
+}
+
+/// "period 1.00 year", or what a component near frequency 0 means.
+std::string component_words(const SpectralComponent& c, const Timeline& timeline) {
+  const double range = timeline.last - timeline.first;
+  const double frequency = c.frequency.front();
+  if (frequency * range < 1) return "trend longer than " + format_span(timeline.unit(), range);
+  std::string words = "period " + format_span(timeline.unit(), 1 / frequency);
+  if (c.spread.front() > 0.5 * frequency) return words + ", broad";
+  const double memory = 1 / (2 * std::acos(-1.0) * c.spread.front());  // how long it keeps its phase
+  return words + (memory > range ? ", steady" : ", keeps its phase for about " + format_span(timeline.unit(), memory));
+}
+
+std::string vector_words(const SpectralComponent& c) {
+  std::vector<std::string> parts;
+  for (std::size_t k = 0; k < c.frequency.size(); ++k) parts.push_back(brief(c.frequency[k]) + " ± " + brief(c.spread[k]));
+  return "frequency " + join(parts, ", ") + " per unit";
+}
+
+}  // namespace
+
+GpOptions gp_options(const Arguments& a) {
+  GpOptions gp;
+  gp.kind = a.text("gp");
+  if (gp.kind.empty()) {
+    for (const char* name : {"mean", "optimizer", "steps", "rate", "draws", "posterior-draws", "parametrization",
+                             "allocation", "outputs", "restarts", "validation", "trace"}) {
+      if (a.has(name)) fail_argument(std::string("--") + name + " goes with --gp");
+    }
+    return gp;
+  }
+  if (a.flag("tune")) fail_argument("--gp learns what --tune searches for; leave --tune out");
+  gp.mean = a.text("mean");
+  gp.optimizer = a.text("optimizer");
+  if (a.text("steps") != "auto") gp.steps = small_integer(a, "steps");
+  gp.rate = a.number("rate");
+  gp.draws = small_integer(a, "draws");
+  gp.posterior_draws = small_integer(a, "posterior-draws");
+  gp.parametrization = a.text("parametrization");
+  gp.allocation = a.text("allocation");
+  gp.outputs = a.text("outputs");
+  gp.restarts = small_integer(a, "restarts");
+  gp.validation = a.number("validation");
+  if (a.has("map")) {
+    if (!gp.kind.starts_with("spectral_mixture"))
+      fail_argument("--map goes with given kernels and with --gp spectral_mixture");
+    read_points(a, gp);
+  }
+  return gp;
+}
+
+void write_trace(const Model& model, const std::string& path) {
+  CsvWriter out(path, {"iteration", "seconds", "nlml", "objective", "rmse", "mnll"});
+  for (const TrainingStep& step : model.training()) {
+    out.row(std::vector<double>{static_cast<double>(step.iteration), step.seconds, step.nlml, step.objective, step.rmse,
+                                step.mnll});
+  }
+  out.commit();
+}
+
+std::vector<std::string> spectrum_words(const Model& model, Index output) {
+  constexpr double least_share = 0.001;
+  const std::vector<SpectralComponent> components = model.spectrum(output);
+  double total = 0;
+  for (const SpectralComponent& c : components) total += c.weight;
+  std::vector<std::string> words;
+  Index small = 0;
+  for (const SpectralComponent& c : components) {
+    if (c.weight < least_share * total) {
+      ++small;
+      continue;
+    }
+    const auto& timeline = model.state().recipe.timeline;
+    words.push_back((timeline ? component_words(c, *timeline) : vector_words(c)) + " (weight " + brief(c.weight / total) +
+                    " ± " + brief(c.weight_error / total) + ")");
+  }
+  if (small > 0) words.push_back(counted(small, "component") + " below a thousandth");
+  return words;
+}
+
+}  // namespace mercer::cli
