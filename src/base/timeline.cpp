@@ -185,7 +185,8 @@ std::vector<double> horizon(const Timeline& timeline, Index steps) {
     const double t = timeline.months > 0 ? add_months(timeline, k) : add_steps(timeline, k);
     times.push_back(timeline.unit() == Timeline::Unit::days ? to_millisecond(t) : tidy(t, timeline.step));
   }
-  if (!times.empty()) format_time(timeline, times.back());
+  if (!times.empty()) format_time(timeline, times.back());  // refuses a last date that cannot be written
+  if (!times.empty() && !std::isfinite(times.back())) fail_argument("so many steps lead beyond all numbers; take fewer");
   return times;
 }
 

@@ -127,7 +127,11 @@ Model refit_like(const Model& model, RowSource& rows, Index memory_bytes, Progre
   FitOptions options;
   options.penalty = summary.penalty;
   options.seed = recipe.seed();
-  options.solver = recipe.exact() ? "auto" : summary.solver;
+  // With the penalty given any direct solver is as good as another; an iterative one was chosen for its own sake or for
+  // size.
+  const bool iterative =
+      summary.solver == "cg" || summary.solver == "sgd" || summary.solver == "admm" || summary.solver == "adam";
+  options.solver = iterative ? summary.solver : "auto";
   options.uncertainty = model.has_uncertainty() ? "auto" : "none";
   options.memory_bytes = memory_bytes;
   options.progress = progress;
