@@ -164,9 +164,9 @@ std::optional<Timeline> find_timeline(RowSource& rows, DateFormat format) {
   if (count == 0) return std::nullopt;
   const bool cut = count > std::ssize(times);
   std::ranges::sort(times);
-  const auto [end, old_end] = std::ranges::unique(times);
-  timeline.repeats = old_end - end;
-  times.erase(end, old_end);
+  const auto end = std::unique(times.begin(), times.end());  // the ranges form is beyond clang 14
+  timeline.repeats = times.end() - end;
+  times.erase(end, times.end());
   if (times.size() < 2) return timeline;
   if (cut && !timeline.ordered) {  // the first rows of a shuffled file are too far apart
     timeline.step = writable((timeline.last - timeline.first) / static_cast<double>(count - 1), format);
