@@ -92,6 +92,23 @@ nlohmann::json spectrum_json(const Model& model) {
   return outputs;
 }
 
+/// "1958-03-29 to 2001-12-29, usually 7 days apart, 3 rows at the time of another"
+std::string timeline_words(const Timeline& t) {
+  std::string words = format_time(t, t.first) + " to " + format_time(t, t.last);
+  const auto months = [](int count) { return std::to_string(count) + (count == 1 ? " month" : " months"); };
+  if (t.step > 0) words += ", usually " + (t.months > 0 ? months(t.months) : format_span(t.unit(), t.step)) + " apart";
+  if (!t.ordered) words += ", not in order";
+  if (t.repeats > 0) words += ", " + counted(t.repeats, "row") + " at the time of another";
+  return words;
+}
+
+nlohmann::json timeline_json(const Timeline& t) {
+  const char* unit = t.unit() == Timeline::Unit::days ? "days" : t.unit() == Timeline::Unit::years ? "years" : "";
+  return {{"format", to_string(t.format)},  {"unit", unit},        {"first", format_time(t, t.first)},
+          {"last", format_time(t, t.last)}, {"step", t.step},      {"months", t.months},
+          {"ordered", t.ordered},           {"repeats", t.repeats}};
+}
+
 }  // namespace
 
 int run_info(const Arguments& a) {
@@ -117,6 +134,7 @@ int run_info(const Arguments& a) {
   } else {
     tell_spectrum(console, model);
   }
+  if (r.timeline) console.say("times      " + timeline_words(*r.timeline));
   const auto took = f.seconds.find("total");  // a file may lack it
   console.say("fitted     on " + counted(f.rows, "row") + " by " + f.solver + " in " + f.precision +
               (took == f.seconds.end() ? "" : ", took " + human_seconds(took->second)) + ", status " + f.status);
@@ -148,6 +166,7 @@ int run_info(const Arguments& a) {
   json["targets"] = r.schema.targets;
   json["classes"] = r.classes;
   json["uncertainty"] = posterior_words(s);
+  if (r.timeline) json["timeline"] = timeline_json(*r.timeline);
   console.emit(json);
   return 0;
 }

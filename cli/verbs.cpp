@@ -89,8 +89,9 @@ const std::vector<Verb>& verbs() {
        std::vector<std::string>{"kernel", "map", "inputs", "dates", "output"} + reading + common, run_gram},
       {"info", "what is inside a model, or under the program", "[MODEL]", 0, 1,
        "  mercer info wind.mercer\n  mercer info --system\n\n"
-       "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty; with "
-       "--system:\n"
+       "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty and, for "
+       "a\n"
+       "series, timeline{format, unit, first, last, step, months, ordered, repeats}; with --system:\n"
        "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
        std::vector<std::string>{"system"} + common, run_info},
       {"tune", "find the best kernel width, map, loss and penalty by cross-validation", "DATA...", 1, many,

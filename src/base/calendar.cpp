@@ -70,7 +70,7 @@ std::string parse_time(std::string_view text, double& milliseconds, bool& zoned)
   int minute = 0;
   int second = 0;
   double fraction = 0;
-  const std::string malformed = "a time of day is written 13:45 or 13:45:10";
+  constexpr const char* malformed = "a time of day is written 13:45 or 13:45:10";
   if (!take_number(text, 2, hour) || !take(text, ':') || !take_number(text, 2, minute)) return malformed;
   if (take(text, ':')) {
     if (!take_number(text, 2, second)) return malformed;

@@ -164,9 +164,9 @@ std::optional<Timeline> find_timeline(RowSource& rows, DateFormat format) {
   if (count == 0) return std::nullopt;
   const bool cut = count > std::ssize(times);
   std::ranges::sort(times);
-  const auto [end, old_end] = std::ranges::unique(times);
-  timeline.repeats = old_end - end;
-  times.erase(end, old_end);
+  const auto end = std::unique(times.begin(), times.end());  // the ranges form is beyond clang 14
+  timeline.repeats = times.end() - end;
+  times.erase(end, times.end());
   if (times.size() < 2) return timeline;
   if (cut && !timeline.ordered) {  // the first rows of a shuffled file are too far apart
     timeline.step = writable((timeline.last - timeline.first) / static_cast<double>(count - 1), format);
@@ -185,7 +185,8 @@ std::vector<double> horizon(const Timeline& timeline, Index steps) {
     const double t = timeline.months > 0 ? add_months(timeline, k) : add_steps(timeline, k);
     times.push_back(timeline.unit() == Timeline::Unit::days ? to_millisecond(t) : tidy(t, timeline.step));
   }
-  if (!times.empty()) format_time(timeline, times.back());
+  if (!times.empty()) format_time(timeline, times.back());  // refuses a last date that cannot be written
+  if (!times.empty() && !std::isfinite(times.back())) fail_argument("so many steps lead beyond all numbers; take fewer");
   return times;
 }
 

@@ -233,32 +233,39 @@ std::vector<double> learn(Likelihood& objective, const std::vector<double>& star
   }
   if (!std::isfinite(least))
     fail_argument("the likelihood of these rows is not defined; are the targets huge or all equal?");
+  summary.solver = "lbfgs";
   std::vector<double> idle(best.size());
   summary.nlml = objective.evaluate(best, idle);  // leaves the mean of the best in the objective
   return best;
 }
 
-/// Takes the slopes of the mean out of the targets; the constant is the intercept of the solvers.
-Matrix<double> without_trend(const Gathered& rows, const Matrix<double>& mean, Model::State& state) {
+/// The slopes of the mean; its constant is the intercept of the solvers.
+void set_trend(const Matrix<double>& mean, Model::State& state) {
+  if (mean.rows() > 1) state.trend = Matrix<double>(mean.view().row_range(1, mean.rows() - 1));
+}
+
+Matrix<double> without_trend(const Gathered& rows, const Matrix<double>& trend) {
   Matrix<double> y(rows.y);
-  if (mean.rows() < 2) return y;
-  state.trend = Matrix<double>(mean.view().row_range(1, mean.rows() - 1));
-  gemm<double>(false, false, -1.0, rows.x, state.trend, 1.0, y);
+  if (!trend.empty()) gemm<double>(false, false, -1.0, rows.x, trend, 1.0, y);
   return y;
 }
 
-/// The kernel and noise are known: what remains is ridge with λ = v/n.
-FitOptions conditioned(const FitOptions& options, double noise, Index rows) {
-  FitOptions result = options;
-  result.penalty = noise / static_cast<double>(rows);
-  result.uncertainty = "full";
-  return result;
-}
-
-void settle(const Kernel& kernel, double noise, const char* process, Model::State& state) {
-  state.recipe.kernel = {{{1.0, Decomposable{kernel, IdentityOutputs{}}}}};
+/// Kernel, mean and noise are known: what remains is ridge with λ = v/n, on the kernel or on the features of state.map.
+void condition_ridge(const Matrix<double>& x, const Matrix<double>& targets, double noise, const FitOptions& options,
+                     Model::State& state) {
+  FitOptions known = options;
+  known.penalty = noise / static_cast<double>(x.rows());
+  known.uncertainty = "full";
+  ArrayRows source(x, targets);
+  const FitSummary before = state.summary;
+  if (state.map) {
+    fit_direct(source, state.recipe, known, "cholesky", state);
+  } else {
+    fit_exact(source, state.recipe, known, state);
+  }
+  state.summary.solver = before.solver;
+  state.summary.iterations = before.iterations;
   state.noise.assign(at(state.recipe.outputs()), noise);
-  state.summary.process = process;
 }
 
 void fit_exact_process(const Gathered& rows, const ProcessPlan& plan, const FitOptions& options, Model::State& state) {
@@ -273,14 +280,10 @@ void fit_exact_process(const Gathered& rows, const ProcessPlan& plan, const FitO
   ExactLikelihood likelihood(start, rows.x, rows.y, plan.mean);
   const std::vector<double> best = learn(likelihood, likelihood.start(start, noise), options, stream, state);
   const Kernel kernel = likelihood.kernel(best);
-  const int steps = state.summary.iterations;
-  const Matrix<double> targets = without_trend(rows, likelihood.mean_coefficients(), state);
-  settle(kernel, likelihood.noise(best), "exact", state);
-  ArrayRows source(rows.x, targets);
-  fit_exact(source, state.recipe, conditioned(options, likelihood.noise(best), rows.x.rows()), state);
-  settle(kernel, likelihood.noise(best), "exact", state);
-  state.summary.iterations = steps;
-  state.summary.solver = "lbfgs";
+  state.recipe.kernel = {{{1.0, Decomposable{kernel, IdentityOutputs{}}}}};
+  state.summary.process = "exact";
+  set_trend(likelihood.mean_coefficients(), state);
+  condition_ridge(rows.x, without_trend(rows, state.trend), likelihood.noise(best), options, state);
 }
 
 /// Nyström features of given inducing inputs: φ(x) = D^{-1/2}Uᵀk(Z, x) with k(Z, Z) = UDUᵀ.
@@ -303,16 +306,12 @@ void fit_variational(const Gathered& rows, const ProcessPlan& plan, const FitOpt
   VariationalBound bound(start, rows.x, rows.y, plan.mean, std::move(z), VariationalBound::Inducing::learned);
   const std::vector<double> best = learn(bound, bound.start(start, noise), options, stream, state);
   const Kernel kernel = bound.kernel(best);
-  const int steps = state.summary.iterations;
-  const Matrix<double> targets = without_trend(rows, bound.mean_coefficients(), state);
-  settle(kernel, bound.noise(best), "vfe", state);
+  state.recipe.kernel = {{{1.0, Decomposable{kernel, IdentityOutputs{}}}}};
+  state.summary.process = "vfe";
+  set_trend(bound.mean_coefficients(), state);
   state.map = inducing_map(state.recipe, bound.inducing(best));
-  ArrayRows source(rows.x, targets);
-  fit_direct(source, state.recipe, conditioned(options, bound.noise(best), rows.x.rows()), "cholesky", state);
-  settle(kernel, bound.noise(best), "vfe", state);
   state.completes_prior = true;
-  state.summary.iterations = steps;
-  state.summary.solver = "lbfgs";
+  condition_ridge(rows.x, without_trend(rows, state.trend), bound.noise(best), options, state);
 }
 
 }  // namespace
@@ -338,6 +337,28 @@ void fit_process(RowSource& rows, const FitOptions& options, Model::State& state
   summary.weight = static_cast<double>(all.x.rows());
   summary.kernel = to_string(state.recipe.kernel);
   summary.seconds["train"] = watch.seconds();
+}
+
+Model conditioned_on(const Model& model, RowSource& raw_rows, Index memory_bytes, Progress* progress) {
+  auto state = std::make_shared<Model::State>(model.state());
+  ScaledRows rows(raw_rows, state->recipe.scaling, state->coding);
+  const Gathered all = gather(rows, memory_bytes / 2);
+  state->summary.rows = all.x.rows();
+  if (state->spectral.empty()) {
+    FitOptions options;
+    options.memory_bytes = memory_bytes;
+    options.progress = progress;
+    condition_ridge(all.x, without_trend(all, state->trend), state->noise.front(), options, *state);
+    return Model(std::move(state));
+  }
+  Index first = 0;
+  for (SpectralPart& part : state->spectral) {
+    const Index outputs = part.posterior.outputs();
+    part.posterior =
+        part.posterior.conditioned_on(all.x, Matrix<double>(all.y.view().col_range(first, outputs)), memory_bytes / 4);
+    first += outputs;
+  }
+  return Model(std::move(state));
 }
 
 }  // namespace mercer

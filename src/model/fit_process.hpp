@@ -11,4 +11,7 @@ namespace mercer {
 /// process on them. Fills the recipe's kernel, the parts and the summary of `state`.
 void fit_process(RowSource& rows, const FitOptions& options, Model::State& state);
 
+/// The process of a model, its hyperparameters and points unchanged, conditioned on other rows (raw).
+Model conditioned_on(const Model& model, RowSource& raw_rows, Index memory_bytes, Progress* progress);
+
 }  // namespace mercer

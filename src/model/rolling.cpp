@@ -10,6 +10,7 @@
 #include "base/timeline.hpp"
 #include "io/split.hpp"
 #include "model/fit.hpp"
+#include "model/fit_process.hpp"
 #include "model/state.hpp"
 
 namespace mercer {
@@ -124,10 +125,15 @@ RollingScores score_rolling(RowSource& rows, const Refit& refit, const RollingPl
 Model refit_like(const Model& model, RowSource& rows, Index memory_bytes, Progress* progress) {
   const Recipe& recipe = model.state().recipe;
   const FitSummary& summary = model.summary();
+  if (!summary.process.empty()) return conditioned_on(model, rows, memory_bytes, progress);
   FitOptions options;
   options.penalty = summary.penalty;
   options.seed = recipe.seed();
-  options.solver = recipe.exact() ? "auto" : summary.solver;
+  // With the penalty given any direct solver is as good as another; an iterative one was chosen for its own sake or for
+  // size.
+  const bool iterative =
+      summary.solver == "cg" || summary.solver == "sgd" || summary.solver == "admm" || summary.solver == "adam";
+  options.solver = iterative ? summary.solver : "auto";
   options.uncertainty = model.has_uncertainty() ? "auto" : "none";
   options.memory_bytes = memory_bytes;
   options.progress = progress;

@@ -132,6 +132,15 @@ def test_horizon_is_predicting_a_file_of_the_next_times(run, tmp_path):
     assert (told["n"], told["columns"]) == (3, ["date", "co2"])
 
 
+def test_info_tells_the_times(run, tmp_path):
+    days, _, y = series()
+    write_rows(tmp_path / "t.csv", compact(days), y)
+    run("fit", "t.csv", *HOW, "-o", "m.mercer")
+    assert f"times      19580329 to {compact(days)[-1]}, usually 7 days apart\n" in run("info", "m.mercer").out
+    told = run("info", "m.mercer", "--json").json["timeline"]
+    assert (told["format"], told["unit"], told["step"], told["first"]) == ("yyyymmdd", "days", 7, "19580329")
+
+
 def test_missing_targets_at_the_end_are_not_the_last_row(run, tmp_path):
     days, _, y = series()
     write_rows(tmp_path / "t.csv", compact(days), y)

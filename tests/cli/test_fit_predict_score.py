@@ -48,7 +48,7 @@ def test_quiet_says_nothing(run, smooth):
 def test_json_of_fit(run, smooth):
     fit = ["fit", "train.csv", "--target", "y", "--json"]
     j = run(*fit, "--map", "fourier:10").json
-    assert set(j) == SUMMARY | {"rows_dropped", "cells_filled", "model"}
+    assert set(j) == SUMMARY | {"rows_dropped", "cells_filled", "dates", "model"}
     assert set(j["seconds"]) == {"total", "read", "map", "accumulate", "solve"}
     assert (j["n"], j["weight"], j["inputs"], j["outputs"], j["features"], j["parameters"]) == (120, 120, 3, 1, 20, 20)
     assert j["map"].startswith("fourier:10") and j["sampling"] == "orthogonal" and j["solver"] == "eigen" and j["model"] == ""
@@ -56,12 +56,12 @@ def test_json_of_fit(run, smooth):
     assert min(j["penalty_path"], key=lambda pair: pair[1])[0] == j["penalty"]
     assert 0 < j["degrees_of_freedom"] < 21 and j["peak_memory_bytes"] > 1e6
     fixed = run(*fit, "--map", "fourier:10", "--penalty", "1e-3", "--holdout", "0.25", "-o", "m.mercer").json
-    assert set(fixed) == SUMMARY | {"rows_dropped", "cells_filled", "model", "holdout"}
+    assert set(fixed) == SUMMARY | {"rows_dropped", "cells_filled", "dates", "model", "holdout"}
     assert set(fixed["holdout"]) == {"n", "targets", "rmse", "rrmse", "mae", "arrmse", "r2"}
     assert fixed["penalty"] == 1e-3 and fixed["penalty_chosen"] is False and fixed["penalty_path"] == []
     assert fixed["leave_one_out_rmse"] is None and fixed["model"] == "m.mercer"
     exact = run(*fit, "--map", "exact").json
-    assert set(exact) == SUMMARY | {"rows_dropped", "cells_filled", "model"}
+    assert set(exact) == SUMMARY | {"rows_dropped", "cells_filled", "dates", "model"}
     assert (exact["map"], exact["solver"], exact["sampling"], exact["features"]) == ("exact", "exact", "", 120)
 
 
