@@ -8,7 +8,6 @@
 
 #include "backend/backend.hpp"
 #include "base/fail.hpp"
-#include "base/parallel.hpp"
 #include "gp/contraction.hpp"
 #include "kernel/evaluate.hpp"
 #include "kernel/tile.hpp"

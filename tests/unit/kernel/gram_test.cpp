@@ -84,6 +84,21 @@ TEST(KernelGram, FarClustersKeepTheirDigits) {
   }
 }
 
+/// Dates such as 20260115 with waves of a few days: phases of 1e7 turns are reduced from exact products.
+TEST(KernelGram, MixturesOfFarInputsKeepTheirDigits) {
+  for (const Index d : {1, 3}) {
+    SpectralMixture mixture{{0.3, 2}, {}, {}};
+    for (int q = 0; q < 2; ++q) {
+      mixture.means.emplace_back(static_cast<std::size_t>(d), 0.13 + q / 7.0);
+      mixture.scales.emplace_back(static_cast<std::size_t>(d), 0.01 * q);
+    }
+    const Matrix<double> x = samples::normal_rows(1, 150, d, 30, 20260115);
+    const Matrix<double> z = samples::normal_rows(2, 140, d, 30, 20260115);
+    expect_pointwise({mixture}, x, z, 1e-12);
+    expect_pointwise({mixture}, x, x, 1e-12);
+  }
+}
+
 TEST(KernelGram, InnerProductsEqualPointwise) {
   for (const Index d : {1, 3, 20, 100}) {
     for (const double shift : {0.0, 1e6}) {
