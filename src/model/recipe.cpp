@@ -163,7 +163,8 @@ Recipe prepare(RowSource& rows, const FitOptions& options) {
     facts.output_covariance = covariance(scaled);
   }
   recipe.kernel = resolve(kernel, facts);
-  if (recipe.exact() && recipe.loss != "square") {
+  const bool certified = recipe.loss != "square" || options.solver == "admm" || options.solver == "adam";
+  if (recipe.exact() && certified) {
     // Every row an anchor: features that span the exact solution.
     recipe.map = MapKind::sketch;
     recipe.sketch.law = SketchLaw::nystrom;
