@@ -100,8 +100,7 @@ int run_predict(const Arguments& a) {
   }
   out.commit();
   if (output != "-")
-    console.say("predicted " + human_count(static_cast<double>(rows)) + " rows in " + human_seconds(total.seconds()) +
-                "; wrote " + output);
+    console.say("predicted " + counted(rows, "row") + " in " + human_seconds(total.seconds()) + "; wrote " + output);
   console.emit({{"n", rows},
                 {"outputs", model.outputs()},
                 {"columns", header_of(model, with_std)},

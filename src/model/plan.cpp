@@ -104,6 +104,7 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
   Plan plan;
   plan.rows = raw.row_count();
   plan.kernel = to_string(recipe.kernel);
+  plan.loss = recipe.loss;
   plan.diameter = s.diameter;
   Matrix<double> exact(s.rows.rows() * p, s.rows.rows() * p);
   gram(recipe.kernel, s.rows, s.rows, p, exact);

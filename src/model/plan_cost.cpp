@@ -15,9 +15,34 @@ namespace {
 /// Rows times columns that leave-one-out keeps at most.
 constexpr double leave_one_out_values = 16e6;
 
+bool is_ridge(const FitOptions& options) {
+  return options.loss == "square" && options.quantiles.empty() && options.solver != "admm" && options.solver != "adam";
+}
+
+/// Passes of the certified solver: a guess, since they depend on the loss and the penalty. Twelve penalties on four fifths
+/// of the rows come first where none is given.
+double passes_of(const FitOptions& options) {
+  constexpr double last = 100;
+  constexpr double coarse = 12 * 50 * 0.8;
+  return options.penalty ? last : last + coarse;
+}
+
+/// Any loss: an eigendecomposition for the fit and one for the choice of the penalty, and passes that read the features
+/// twice. Those are bound by memory: measured, as long as 150 flops of the Gram update for each feature of a row.
+double certified_flops(const FeatureMap& map, Index rows, const FitOptions& options) {
+  constexpr double reading = 150;
+  const Coupling& coupling = map.coupling();
+  const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
+  const double values = static_cast<double>(rows) * static_cast<double>(map.columns());
+  const double factor = 40 * m * m * m;
+  return (options.penalty ? factor : 2 * factor + 0.8 * values * static_cast<double>(map.columns())) +
+         passes_of(options) * values * (reading + 4 * static_cast<double>(map.outputs()));
+}
+
 /// An eigendecomposition behaves like 40 m³ flops of the Gram update (measured: it runs on one thread and is bound by
 /// memory), with 2qm² for the leave-one-out rows; Cholesky is m³/3.
 double solve_flops(const FeatureMap& map, Index rows, const FitOptions& options) {
+  if (!is_ridge(options)) return certified_flops(map, rows, options);
   const Coupling& coupling = map.coupling();
   const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
   const std::string solver = choose_solver(map, rows, options).solver;
@@ -53,6 +78,11 @@ double gram_speed(Precision precision) {
 }
 
 double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options) {
+  if (!is_ridge(options)) {  // features are kept up to half of the budget; beyond they are computed or read again
+    const double values = static_cast<double>(rows) * static_cast<double>(map.columns() + 6 * map.outputs());
+    return std::min(8 * values, static_cast<double>(options.memory_bytes) / 2) +
+           fit_memory_bytes(map.columns(), map.coupling().parameters(), map.outputs(), map.coupling().is_constant());
+  }
   constexpr double leave_one_out_bytes = 3 * 8 * leave_one_out_values;  // rows, rotated rows, their squares
   const double kept =
       options.penalty ? 0.0
@@ -63,6 +93,7 @@ double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options) {
 
 double feature_rows(const FeatureMap& map, Index rows, const FitOptions& options) {
   const auto n = static_cast<double>(rows);
+  if (!is_ridge(options)) return options.penalty ? n : 2 * n;
   return options.penalty ? n : n + std::min(n, leave_one_out_values / static_cast<double>(map.columns()));
 }
 

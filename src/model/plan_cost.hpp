@@ -18,7 +18,8 @@ double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options);
 /// How many rows have their features computed: all once, and again those that leave-one-out takes.
 double feature_rows(const FeatureMap& map, Index rows, const FitOptions& options);
 
-/// Flops of the Gram matrix and of the solve, counted at the speed of the Gram update; without the features.
+/// Flops of the Gram matrix and of the solve (of a loss other than square: a guess at its passes), counted at the speed of
+/// the Gram update; without the features.
 double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options);
 
 }  // namespace mercer

@@ -269,6 +269,7 @@ SketchPlan make_sketch_plan(RowSource& raw, const FitOptions& options, double er
   plan.rows = bench.rows;
   plan.sampled = bench.x.rows();
   plan.kernel = to_string(recipe.kernel);
+  plan.loss = recipe.loss;
   plan.law = law_name(recipe.sketch.law);
   plan.radius = bench.radius;
   plan.missed = bench.spectrum.missed / bench.spectrum.trace;
