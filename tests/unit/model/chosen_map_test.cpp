@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <mercer/error.hpp>
 
 #include "map/anchor_map.hpp"
 #include "model/recipe.hpp"
