@@ -38,7 +38,7 @@ struct GpOptions {
 /// How to fit. Every field has a default that a newcomer can leave alone.
 struct FitOptions {
   std::string kernel = "gaussian(median)";  ///< text form; length scales in units of the scaled inputs
-  std::string map = "fourier:1000";         ///< "fourier:D[,mc|orthogonal|qmc]", "exact", or a sketch: see docs/maps.md
+  std::string map = "auto";                 ///< "fourier:D[,mc|orthogonal|qmc]", "exact", or a sketch: see docs/maps.md
   std::string loss = "square";    ///< square, huber:1.345, epsilon:0.1, pinball, logistic, … as docs/losses.md lists them
   std::vector<double> quantiles;  ///< levels to fit together (loss pinball): the model has one output per level
   bool non_crossing = false;      ///< quantiles in order at every training row

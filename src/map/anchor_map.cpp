@@ -62,6 +62,14 @@ Kernel one_scalar_kernel(const OperatorKernel& kernel) {
   return sum.terms.size() == 1 ? sum.terms.front() : Kernel{std::move(sum)};
 }
 
+bool has_one_scalar_kernel(const OperatorKernel& kernel) {
+  const auto* first = std::get_if<Decomposable>(&kernel.terms.front().form);
+  return first != nullptr && std::ranges::all_of(kernel.terms, [&](const OperatorTerm& term) {
+           const auto* form = std::get_if<Decomposable>(&term.form);
+           return form != nullptr && form->outputs == first->outputs;
+         });
+}
+
 AnchorMap::AnchorMap(const OperatorKernel& resolved, Index inputs, Index outputs, AnchorParts parts)
     : FeatureMap(inputs, outputs), kernel_(one_scalar_kernel(resolved)), parts_(std::move(parts)) {
   const Index wanted = parts_.mixed() ? parts_.mixing.size : parts_.anchors.rows();

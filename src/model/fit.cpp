@@ -70,8 +70,7 @@ void record_path(const PenaltyPath& path, FitSummary& summary) {
   summary.leave_one_out_rows = path.rows;
   for (const PenaltyScore& score : path.scores) summary.penalty_path.emplace_back(score.penalty, score.mean_square);
   if (!path.all_rows) {
-    summary.notes.push_back("the penalty was chosen by leave-one-out on " + human_count(static_cast<double>(path.rows)) +
-                            " rows drawn at random");
+    summary.notes.push_back("the penalty was chosen by leave-one-out on " + counted(path.rows, "row") + " drawn at random");
   }
   if (path.best == 0 || path.best + 1 == path.scores.size()) {
     summary.notes.push_back("the best penalty is at the end of the range that was tried (" + rounded(best.penalty) +
@@ -374,6 +373,7 @@ SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& 
 std::shared_ptr<Model::State> fit_state(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options) {
   const Stopwatch total;
   check_options(options, recipe.exact());
+  if (by_loss(recipe, options)) check_certified(recipe.loss, options);  // before the map is built
   auto state = start_state(recipe);
   state->summary.penalty = options.penalty.value_or(0);
   ScaledRows rows(raw_rows, state->recipe.scaling, state->coding);
@@ -390,8 +390,6 @@ std::shared_ptr<Model::State> fit_state(RowSource& raw_rows, const Recipe& recip
   state->summary.seconds["map"] = mapping.seconds();
   state->summary.rows = raw_rows.row_count();
   if (by_loss(recipe, options)) {
-    if (options.solver != "auto" && options.solver != "sgd" && !is_loss_solver(options.solver))
-      fail_argument("--solver " + options.solver + " is for the square loss; " + recipe.loss + " takes admm, adam or sgd");
     fit_with_loss(rows, recipe, options, *state);
     return finished(std::move(state), total);
   }
