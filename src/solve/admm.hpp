@@ -8,18 +8,24 @@
 
 namespace mercer {
 
-/// Problem (P) with weights and, where `order` is not empty, the constraint f_1 ≤ … ≤ f_p at every row with order[i] > 0:
+/// Problem (P) with weights and, where `order` is not empty, the constraint f_1 ≤ … ≤ f_p at every row:
 ///     min over θ, c of (1/W) Σ_i w_i ℓ(f_i, y_i) + (λ/2)‖θ‖²  subject to f_i ∈ K.
 struct SplitProblem {
   const FeatureStore& store;
-  const RidgeStep& ridge;  ///< with row weights w_i + order_i
+  const RidgeStep& ridge;  ///< with row weights metric_i/scale
   const Coupling& coupling;
   const Loss& loss;
   double penalty = 0;  ///< λ
   double weight = 0;   ///< W = Σ w
   bool intercept = true;
-  const std::vector<double>& order;  ///< one per row of the store, or empty
-  std::vector<double> centre;        ///< p: the mean target (0 without intercept): float32 products lose less without it
+  std::vector<double> order;   ///< k_i, one per row of the store, or empty
+  std::vector<double> levels;  ///< of pinball losses that share their target; else empty
+  double scale = 1;            ///< of the metric
+  std::vector<double> centre;  ///< p: the mean target (0 without intercept): float32 products lose less without it
+
+  /// Whether loss and order of a row act on one copy of f_i, by ordered_pinball_prox; its k_i is then w_i. Elsewhere each
+  /// has a copy of its own, which serves every loss and takes several times the passes.
+  bool joint(Index row) const { return !levels.empty() && row < store.source_rows() && store.weight(row) > 0; }
 };
 
 /// A function f(x) = φ(x)ᵀ·expand(θ) + c.
@@ -33,7 +39,7 @@ struct Candidate {
 struct ConvexState {
   Matrix<double> value;        ///< n × p: u_i, the copy of f_i that the loss sees
   Matrix<double> dual;         ///< n × p: g_i, a subgradient of ℓ at u_i
-  Matrix<double> order_value;  ///< the copy of f_i that the order sees, in K
+  Matrix<double> order_value;  ///< the copy of f_i that the order sees, in K; not used where there is one copy
   Matrix<double> order_dual;   ///< in the polar cone of K
   double step = 0;             ///< ρ
   bool empty() const { return value.empty(); }
@@ -42,9 +48,9 @@ struct ConvexState {
 /// The alternating direction method of multipliers on copies u_i of f(x_i), in the metric of the weights. In turn
 ///     θ, c  :=  ridge with penalty λ/ρ on the targets u - g/ρ           (one eigendecomposition serves every ρ and λ)
 ///     x     :=  α f + (1 - α) u + g/ρ,   u := prox_{ℓ/ρ}(x),   g := ρ(x - u)
-/// so that g_i is always a subgradient, hence in the domain of ℓ*. The order has copies and duals of its own at the same
-/// rows, which needs nothing of the loss and leaves each dual in its own cone. A pass reads the features once: 4·n·m·p
-/// flops.
+/// so that g_i is always a subgradient, hence in the domain of ℓ*. With an order, ρ(x - u) = g + z, z in the polar cone of
+/// K, where one copy serves both (SplitProblem::joint); else the order has copies and duals of its own at the same rows. A
+/// pass reads the features once: 4·n·m·p flops.
 class Admm {
  public:
   /// Starts from `state`, or from u = y, g = 0 when it is empty.
@@ -70,6 +76,7 @@ class Admm {
   void add_targets(Index row, double step, MutPoint t) const;
   void update_loss_row(Index row, Point f, Sums& sums);
   void update_order_row(Index row, Point f, Sums& sums);
+  void update_joint_row(Index row, Point f, Sums& sums);
   void first_targets();
   Pass summary(const Matrix<double>& parts, double rho) const;
 

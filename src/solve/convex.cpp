@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <cstdio>
+#include <cstdlib>
 
 #include "base/fail.hpp"
 #include "base/progress.hpp"
@@ -18,7 +20,8 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// The order's copies weigh this much more than the loss's: on five quantiles 3 took the fewest passes.
+/// Where the order has copies of its own they weigh this much more than the loss's: on five quantiles 3 took the fewest
+/// passes.
 constexpr double order_weight = 3;
 
 /// Of the steps with float32 features (RidgeStep): a few of their rounding errors.
@@ -115,7 +118,10 @@ void check(const FeatureMap& map, const RowSource& rows, const ConvexSetup& setu
 }  // namespace
 
 ConvexSolver::ConvexSolver(const FeatureMap& map, RowSource& rows, const ConvexSetup& setup, Progress* progress)
-    : map_(map), intercept_(setup.intercept), single_(setup.precision == Precision::single_ && !setup.non_crossing) {
+    : map_(map),
+      intercept_(setup.intercept),
+      single_(setup.precision == Precision::single_ && !setup.non_crossing),
+      non_crossing_(setup.non_crossing) {
   check(map, rows, setup);
   FeatureStore::Options options;
   options.precision = single_ ? Precision::single_ : Precision::double_;
@@ -136,6 +142,7 @@ ConvexSolver::ConvexSolver(const FeatureMap& map, RowSource& rows, const ConvexS
     for (Index a = 0; a < p; ++a) {
       const double r = store_->target(i)[at(a)] - mean_target_[at(a)];
       square += store_->weight(i) * r * r;
+      shared_target_ = shared_target_ && store_->target(i)[at(a)] == store_->target(i)[0];
     }
   }
   spread_ = std::sqrt(square / (weight_ * static_cast<double>(p)));
@@ -144,17 +151,26 @@ ConvexSolver::ConvexSolver(const FeatureMap& map, RowSource& rows, const ConvexS
   std::vector<double> metric;
   for (Index i = 0; i < store_->rows(); ++i) {
     const double w = i < store_->source_rows() ? store_->weight(i) : 0;
-    if (setup.non_crossing) order_.push_back(order_weight * (w > 0 ? w : usual));
-    metric.push_back(w + (setup.non_crossing ? order_.back() : 0.0));
+    metric.push_back(non_crossing_ && !(w > 0) ? usual : w);
   }
   ridge_ = std::make_unique<RidgeStep>(map.coupling(), store_->moments(metric, progress), intercept_,
                                        single_ ? single_inertia : 0.0);
 }
 
 SplitProblem ConvexSolver::problem(const Loss& loss, double penalty) const {
-  return {*store_,    *ridge_, map_.coupling(),
-          loss,       penalty, weight_,
-          intercept_, order_,  intercept_ ? mean_target_ : std::vector<double>(mean_target_.size(), 0.0)};
+  SplitProblem split{*store_, *ridge_, map_.coupling(), loss, penalty, weight_, intercept_, {}, {}, 1, mean_target_};
+  if (!intercept_) std::ranges::fill(split.centre, 0.0);
+  if (!non_crossing_) return split;
+  if (shared_target_) split.levels = loss.pinball_levels();
+  // Two copies at every row multiply the metric by 1 + order_weight, at rows without a loss as well: one ridge serves both.
+  const double own = split.levels.empty() ? order_weight : 1.0;
+  if (split.levels.empty()) split.scale = 1 + order_weight;
+  const double usual = weight_ / static_cast<double>(store_->source_rows());
+  for (Index i = 0; i < store_->rows(); ++i) {
+    const double w = i < store_->source_rows() ? store_->weight(i) : 0;
+    split.order.push_back(w > 0 ? own * w : split.scale * usual);
+  }
+  return split;
 }
 
 ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& options, ConvexState start,
@@ -181,12 +197,13 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
   for (int pass = 1; pass <= options.most_passes; ++pass) {
     const Admm::Pass now = admm.pass(step);
     record.consider(now, admm.candidate());
-    step = rule.next(pass, step, now);
+    step = getenv("RHO") ? (pass < 40 ? step : atof(getenv("RHO"))) : rule.next(pass, step, now);
     solution.passes = pass;
     if (pass != next_check && pass != options.most_passes) continue;
     record.certify(admm, now);
     solution.trace.push_back({pass, record.primal, record.dual, clock.seconds()});
     const double gap = record.gap();
+    if (getenv("DBG")) fprintf(stderr, "%d rho %.4g pr %.3g dr %.3g obj %.8f primal %.8f dual %.8f gap %.3g cross %.2g\n", pass, step, now.primal_residual, now.dual_residual, now.objective, record.primal, record.dual, gap, now.crossing.empty()?0.0:*std::ranges::max_element(now.crossing));
     if (gap <= options.tolerance) break;
     if (first_gap == 0 && std::isfinite(gap)) first_gap = gap;
     const double done =

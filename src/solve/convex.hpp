@@ -66,7 +66,8 @@ class ConvexSolver {
   bool intercept_;
   bool single_;
   std::unique_ptr<FeatureStore> store_;
-  std::vector<double> order_;
+  bool non_crossing_;
+  bool shared_target_ = true;  ///< every row has one target for all outputs
   double weight_ = 0;
   std::vector<double> mean_target_;
   double spread_ = 0;  ///< root mean square of y - mean over rows and outputs
