@@ -68,6 +68,8 @@ Admm::Admm(const SplitProblem& problem, ConvexState state) : problem_(problem), 
 void Admm::add_targets(Index row, double step, MutPoint t) const {
   const std::size_t p = t.size();
   const bool joint = problem_.joint(row);
+  const double stiff = problem_.stiff(row);
+  step *= stiff;
   std::ranges::fill(t, 0.0);
   if (row < problem_.store.source_rows()) {
     const double w = problem_.store.weight(row);
@@ -81,7 +83,7 @@ void Admm::add_targets(Index row, double step, MutPoint t) const {
     const auto z = state_.order_dual.row(row);
     for (std::size_t a = 0; a < p; ++a) t[a] += k * ((joint ? 0.0 : s[a] - problem_.centre[a]) - z[a] / step);
   }
-  for (double& value : t) value /= problem_.scale;
+  for (double& value : t) value *= stiff / problem_.scale;
 }
 
 void Admm::first_targets() {
@@ -103,7 +105,8 @@ void Admm::first_targets() {
 void Admm::update_loss_row(Index row, Point f, Sums& sums) {
   const double w = problem_.store.weight(row);
   if (w == 0) return;
-  const double rho = state_.step;
+  const double stiff = problem_.stiff(row);
+  const double rho = state_.step * stiff;
   const Point y = problem_.store.target(row);
   auto u = state_.value.row(row);
   auto g = state_.dual.row(row);
@@ -119,16 +122,17 @@ void Admm::update_loss_row(Index row, Point f, Sums& sums) {
   problem_.loss.prox(1 / rho, y, u);
   for (std::size_t a = 0; a < x.size(); ++a) {
     g[a] = rho * (x[a] - u[a]);
-    sums.primal() += w * (f[a] - u[a]) * (f[a] - u[a]);
-    sums.dual() += w * (u[a] - before[a]) * (u[a] - before[a]);
-    sums.value_size() += w * (u[a] - problem_.centre[a]) * (u[a] - problem_.centre[a]);
-    sums.dual_size() += w * g[a] * g[a];
+    sums.primal() += stiff * w * (f[a] - u[a]) * (f[a] - u[a]);
+    sums.dual() += stiff * w * (u[a] - before[a]) * (u[a] - before[a]);
+    sums.value_size() += stiff * w * (u[a] - problem_.centre[a]) * (u[a] - problem_.centre[a]);
+    sums.dual_size() += w / stiff * g[a] * g[a];
   }
 }
 
 void Admm::update_joint_row(Index row, Point f, Sums& sums) {
   const double w = problem_.store.weight(row);
-  const double rho = state_.step;
+  const double stiff = problem_.stiff(row);
+  const double rho = state_.step * stiff;
   const Point y = problem_.store.target(row);
   auto u = state_.value.row(row);
   auto g = state_.dual.row(row);
@@ -141,16 +145,17 @@ void Admm::update_joint_row(Index row, Point f, Sums& sums) {
   ordered_pinball_prox(problem_.levels, 1 / rho, y[0], u, g, z);
   for (std::size_t a = 0; a < p; ++a) {
     if (a + 1 < p) sums.crossing(p, a) = std::max(sums.crossing(p, a), f[a] - f[a + 1]);
-    sums.primal() += w * (f[a] - u[a]) * (f[a] - u[a]);
-    sums.dual() += w * (u[a] - before[a]) * (u[a] - before[a]);
-    sums.value_size() += w * (u[a] - problem_.centre[a]) * (u[a] - problem_.centre[a]);
-    sums.dual_size() += w * (g[a] + z[a]) * (g[a] + z[a]);
+    sums.primal() += stiff * w * (f[a] - u[a]) * (f[a] - u[a]);
+    sums.dual() += stiff * w * (u[a] - before[a]) * (u[a] - before[a]);
+    sums.value_size() += stiff * w * (u[a] - problem_.centre[a]) * (u[a] - problem_.centre[a]);
+    sums.dual_size() += w / stiff * (g[a] + z[a]) * (g[a] + z[a]);
   }
 }
 
 void Admm::update_order_row(Index row, Point f, Sums& sums) {
   const double k = problem_.order[at(row)];
-  const double rho = state_.step;
+  const double stiff = problem_.stiff(row);
+  const double rho = state_.step * stiff;
   auto s = state_.order_value.row(row);
   auto z = state_.order_dual.row(row);
   const std::size_t p = s.size();
@@ -166,10 +171,10 @@ void Admm::update_order_row(Index row, Point f, Sums& sums) {
   project_increasing(s);
   for (std::size_t a = 0; a < p; ++a) {
     z[a] = rho * (x[a] - s[a]);
-    sums.primal() += k * (f[a] - s[a]) * (f[a] - s[a]);
-    sums.dual() += k * (s[a] - before[a]) * (s[a] - before[a]);
-    sums.value_size() += k * (s[a] - problem_.centre[a]) * (s[a] - problem_.centre[a]);
-    sums.dual_size() += k * z[a] * z[a];
+    sums.primal() += stiff * k * (f[a] - s[a]) * (f[a] - s[a]);
+    sums.dual() += stiff * k * (s[a] - before[a]) * (s[a] - before[a]);
+    sums.value_size() += stiff * k * (s[a] - problem_.centre[a]) * (s[a] - problem_.centre[a]);
+    sums.dual_size() += k / stiff * z[a] * z[a];
   }
 }
 
@@ -177,7 +182,7 @@ Admm::Pass Admm::pass(double next_step) {
   const FeatureStore& store = problem_.store;
   const Index p = store.outputs();
   const double ridge = problem_.penalty * problem_.weight / (state_.step * problem_.scale);
-  problem_.ridge.solve(cross_, sum_, ridge, candidate_.theta, candidate_.weights, candidate_.intercept);
+  problem_.ridge->solve(cross_, sum_, ridge, candidate_.theta, candidate_.weights, candidate_.intercept);
   std::vector<double>& c = candidate_.intercept;
   for (Index a = 0; problem_.intercept && a < p; ++a) c[at(a)] += problem_.centre[at(a)];
   Matrix<double> parts(store.chunks(), static_cast<Index>(Sums::fixed) + 2 * p - 1);
