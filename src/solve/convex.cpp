@@ -73,6 +73,21 @@ double mean_loss_of_constant(const SplitProblem& problem, Point c) {
   return sum / problem.weight;
 }
 
+std::vector<double> middle_of_targets(const FeatureStore& store) {
+  std::vector<double> middle;
+  for (Index a = 0; a < store.outputs(); ++a) {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    for (Index i = 0; i < store.source_rows(); ++i) {
+      if (!(store.weight(i) > 0)) continue;
+      low = std::min(low, store.target(i)[at(a)]);
+      high = std::max(high, store.target(i)[at(a)]);
+    }
+    middle.push_back(low / 2 + high / 2);
+  }
+  return middle;
+}
+
 /// What it costs to miss every target by `size`, or to predict 0.
 double unit_of_objective(const SplitProblem& problem, double size) {
   const FeatureStore& store = problem.store;
@@ -250,6 +265,7 @@ ConvexSolution ConvexSolver::solve(const Loss& loss, const ConvexOptions& option
   for (const double mean : mean_target_) size = std::max(size, std::abs(mean));
   Record record(split, size);
   record.consider_constant(split.centre);
+  if (intercept_) record.consider_constant(middle_of_targets(*store_));
   StepRule rule(admm.step());
   std::unique_ptr<RidgeStep> stiff_ridge;
   int next_stiffening = first_stiffening;
