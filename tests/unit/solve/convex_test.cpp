@@ -132,9 +132,12 @@ TEST_P(ConvexLoss, OptimumLiesInTheCertifiedInterval) {
       o.most_passes = 20000;
       const ConvexSolution s = solver.solve(*loss, o);
       EXPECT_LE(s.gap, tolerance) << s.note;
-      // The oracle errs upwards by less than 1e-8.
+      // The oracle errs upwards: by less than 1e-8, but for pinball losses of a field by 3.1e-7, where solves to 3e-9 have
+      // primal and dual agree to 2e-10 below it.
+      const double oracle_error = c.loss == "pinball" && c.kernel.starts_with("curl_free") ? 4e-7 : 1e-8;
       EXPECT_LE(s.dual, optimum + 1e-12) << "tolerance " << tolerance << ", intercept " << intercept;
-      EXPECT_GE(s.primal, optimum - 1e-8) << optimum - s.primal << ", tolerance " << tolerance << ", intercept " << intercept;
+      EXPECT_GE(s.primal, optimum - oracle_error)
+          << optimum - s.primal << ", tolerance " << tolerance << ", intercept " << intercept;
       EXPECT_EQ(s.note, "");
     }
   }

@@ -123,7 +123,7 @@ inline RowLoss row_loss(const std::string& name, const std::vector<double>& leve
 
 /// Problem (P) by Newton's method on dense matrices, the kinks rounded off less and less, and the order f_1 ≤ … ≤ f_p (at
 /// all `rows`, when asked for) by a log barrier of the same μ. The value is the exact objective at the point found, so an
-/// upper bound of the optimum, and within about 2p·log 2·μ (plus the number of order constraints·μ), μ the last, below 1e-9, of it.
+/// upper bound of the optimum, and within about p·log 2·1e-9 (plus the number of order constraints·1e-9) of it.
 struct SmoothNewton {
   Dense rows;  ///< (n·p) × parameters, then those of extra rows without a loss
   Dense targets;
@@ -139,7 +139,7 @@ struct SmoothNewton {
     for (Index i = 0; intercept && i < rows.rows(); ++i) z(i, rows.cols() + i % p) = 1;
     Vector x = Vector::Zero(z.cols());
     for (Index a = 0; order && a < p; ++a) x(rows.cols() + a) = static_cast<double>(a);
-    for (double mu = 1; mu > 5e-10; mu *= 0.5) descend(loss, z, mu, x);
+    for (double mu = 1; mu > 1e-9; mu *= 0.2) descend(loss, z, mu, x);
     return evaluate(loss, z, 0, x, nullptr, nullptr);
   }
 
