@@ -21,7 +21,8 @@ Hdf5Handle open_file(const std::string& path, std::span<const char> image) {
     H5Pset_fapl_core(access.id(), step, 0);
     H5Pset_file_image(access.id(), copy.data(), copy.size());
   }
-  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
+  const std::string name = image.empty() ? path : "/dev/null/image";  // an image must have a name that is no file's
+  Hdf5Handle file(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
   if (!file.valid()) fail_file("cannot open '" + path + "' as HDF5; the file is damaged or another program writes to it");
   return file;
 }
@@ -58,6 +59,10 @@ Hdf5Handle open_data(hid_t file, const std::string& path, const std::string& nam
   if (!data.valid()) {
     std::vector<std::string> names;
     H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &names, H5O_INFO_BASIC);
+    if (std::find(names.begin(), names.end(), wanted) != names.end()) {
+      fail_file(path + ": cannot open the dataset " + mercer::quoted(wanted) +
+                "; it is damaged, or written by a newer HDF5 than the library here");
+    }
     fail_file(path + ": no dataset " + mercer::quoted(wanted) + did_you_mean(wanted, names));
   }
   return data;
@@ -128,7 +133,7 @@ Hdf5Table::Hdf5Table(const std::string& path, std::span<const char> image, const
 
 /// A few bytes can claim any shape, and what was never written reads as a fill value. Deflate shrinks 1032 times at best.
 void Hdf5Table::refuse_hollow(double numbers, std::size_t number_bytes) const {
-  constexpr double always_fine = 1e6;
+  constexpr double always_fine = 16e6;
   constexpr double most_per_byte = 1100;
   const double claimed = numbers * static_cast<double>(number_bytes);
   hsize_t held = 0;
