@@ -18,7 +18,7 @@ Hdf5Handle open_file(const std::string& path, std::span<const char> image) {
   if (!image.empty()) {
     constexpr std::size_t step = std::size_t{1} << 16U;
     std::vector<char> copy(image.begin(), image.end());  // libhdf5 takes its own of what it may not write
-    H5Pset_fapl_core(access.id(), step, 0);
+    H5Pset_fapl_core(access.id(), step, false);
     H5Pset_file_image(access.id(), copy.data(), copy.size());
   }
   const std::string name = image.empty() ? path : "/dev/null/image";  // an image must have a name that is no file's

@@ -95,7 +95,7 @@ void WorkerProcess::work(int socket, unsigned processor_seconds, const Serve& se
   ::_exit(0);  // runs nothing that the host has planned for its own end
 }
 
-bool WorkerProcess::ask() {
+bool WorkerProcess::ask() const {
   char byte = 0;
   if (::send(socket_, &byte, 1, MSG_NOSIGNAL) != 1) return false;
   while (true) {

@@ -22,7 +22,7 @@ class WorkerProcess {
 
   std::span<std::byte> memory() const { return memory_; }
   /// Has the request that stands in memory() served; false when the worker died of it.
-  bool ask();
+  bool ask() const;
 
  private:
   [[noreturn]] void work(int socket, unsigned processor_seconds, const Serve& serve) const;
