@@ -25,9 +25,9 @@ struct Description {
   bool packed = false;
   bool compact = false;
   bool elsewhere = false;  ///< the numbers in another file
-  bool written = false;
-  int names = 1;       ///< datasets in the file
-  bool links = false;  ///< a soft link that leads nowhere, one in a circle, and one into another file
+  bool written = false;    ///< first wanted, then done
+  int names = 1;           ///< datasets in the file
+  bool links = false;      ///< a soft link that leads nowhere, one in a circle, and one into another file
 };
 
 hid_t number_type(FuzzedDataProvider& input) {
@@ -87,7 +87,8 @@ Hdf5Handle plan_of(const Description& d) {
   return plan;
 }
 
-void add_dataset(hid_t file, const Description& d, const std::string& name) {
+/// Whether libhdf5 made it (chunks beyond a fixed size it does not) and wrote numbers into it.
+bool add_dataset(hid_t file, const Description& d, const std::string& name) {
   const Hdf5Handle plan = plan_of(d);
   const Hdf5Handle space(d.empty_space     ? H5Screate(H5S_NULL)
                          : d.sizes.empty() ? H5Screate(H5S_SCALAR)
@@ -98,20 +99,20 @@ void add_dataset(hid_t file, const Description& d, const std::string& name) {
   const Hdf5Handle data(H5Dcreate2(file, name.c_str(), d.type, space.id(), groups.id(), plan.id(), H5P_DEFAULT), H5Dclose);
   const hssize_t numbers = H5Sget_simple_extent_npoints(space.id());
   const H5T_class_t kind = H5Tget_class(d.type);
-  if (!data.valid() || !d.written || d.elsewhere || numbers < 0 || numbers > 10'000) return;
-  if (kind != H5T_INTEGER && kind != H5T_FLOAT) return;
+  if (!data.valid() || !d.written || d.elsewhere || numbers < 0 || numbers > 10'000) return false;
+  if (kind != H5T_INTEGER && kind != H5T_FLOAT) return false;
   const std::vector<double> values(static_cast<std::size_t>(numbers), 7.0);
-  H5Dwrite(data.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+  return H5Dwrite(data.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0;
 }
 
-std::vector<char> file_of(const Description& d) {
+std::vector<char> file_of(Description& d) {
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   constexpr std::size_t step = 1U << 16U;
   H5Pset_fapl_core(access.id(), step, 0);
   const Hdf5Handle file(H5Fcreate("made", H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose);
   require(file.valid());
   const std::array<std::string, 3> names{"t", "g/u", "v"};
-  for (int i = 0; i < d.names; ++i) add_dataset(file.id(), d, names[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < d.names; ++i) d.written = add_dataset(file.id(), d, names[static_cast<std::size_t>(i)]);
   if (d.links) {
     H5Lcreate_soft("/nowhere", file.id(), "lost", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_soft("/circle", file.id(), "circle", H5P_DEFAULT, H5P_DEFAULT);
@@ -158,8 +159,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   FuzzedDataProvider input(bytes, size);
   const std::string name = input.PickValueInArray({"", "/t", "/g/u", "/lost", "/circle", "/away", "/g", ""});
-  const mercer::Description description = mercer::describe(input);
-  mercer::read_back(description, mercer::file_of(description), name);
+  mercer::Description description = mercer::describe(input);
+  const std::vector<char> file = mercer::file_of(description);
+  mercer::read_back(description, file, name);
   H5Tclose(description.type);
   return 0;
 }

@@ -23,6 +23,7 @@ std::vector<std::uint8_t> with_small_indices(const std::uint8_t* bytes, std::siz
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   unsigned sum = 0;
   for (std::size_t i = 0; i < size; ++i) sum += bytes[i];
-  if (sum % 64 == 0) return mercer::read_as_dataset({bytes, size}, "svmlight");
+  constexpr std::size_t few_lines = 60;
+  if (sum % 64 == 0 && size < few_lines) return mercer::read_as_dataset({bytes, size}, "svmlight");
   return mercer::read_as_dataset(with_small_indices(bytes, size), "svmlight");
 }
