@@ -2,6 +2,7 @@
 #include "gp/spectral_points.hpp"
 
 #include <gtest/gtest.h>
+#include <mercer/error.hpp>
 
 #include <cmath>
 #include <numbers>

@@ -14,14 +14,14 @@ namespace {
 
 using Dense = ::Eigen::MatrixXd;
 
-struct Setup {
+struct Case {
   Matrix<double> x{30, 2};
   Matrix<double> y;
   Matrix<double> z{7, 2};
   SpectralParameters parameters;
   std::vector<SpectralPoints> points;
 
-  explicit Setup(Index p, int draws) : y(30, p) {
+  explicit Case(Index p, int draws) : y(30, p) {
     const Stream stream(9, "setup");
     for (Index i = 0; i < 30; ++i) {
       for (Index k = 0; k < 2; ++k) x(i, k) = stream.normal(i, k);
@@ -62,7 +62,7 @@ Dense feature_kernel(const SparseProcess& process, const Matrix<double>& x, cons
   return k;
 }
 
-double mean_at(const Setup& s, const Matrix<double>& x, Index i, Index a) {
+double mean_at(const Case& s, const Matrix<double>& x, Index i, Index a) {
   double m = s.parameters.mean(0, a);
   for (Index k = 0; k < 2; ++k) m += s.parameters.mean(1 + k, a) * x(i, k);
   return m;
@@ -78,7 +78,7 @@ Dense kron(const Dense& k, const Dense& b) {
 
 TEST(SpectralPosterior, IsTheDensePosteriorAveragedOverDraws) {
   for (const Index p : {1, 2}) {
-    const Setup s(p, 3);
+    const Case s(p, 3);
     Dense l(p, p);
     for (Index a = 0; a < p; ++a) {
       for (Index b = 0; b < p; ++b) l(a, b) = s.parameters.factor(a, b);
@@ -131,7 +131,7 @@ TEST(SpectralPosterior, IsTheDensePosteriorAveragedOverDraws) {
 /// Mean and variance of 6000 sampled functions: at 14 numbers, 6 standard errors (of the mean; the variance of a squared
 /// normal is 2) fail with probability 2e-9 each, all draws being equally frequent.
 TEST(SpectralPosterior, SamplesHaveItsMoments) {
-  const Setup s(1, 3);
+  const Case s(1, 3);
   const SpectralPosterior posterior = SpectralPosterior::condition(s.x, s.y, s.parameters, s.points, Index{1} << 26);
   const Index count = 6000;
   Matrix<double> functions(7, count);

@@ -3,6 +3,7 @@
 #include <mercer/model.hpp>
 
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 #include <Eigen/Dense>
