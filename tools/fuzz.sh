@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds every libFuzzer program (clang, AddressSanitizer, UBSan) and runs each for FUZZ_RUNS inputs; model readers start from the
-# golden models, table readers from the files of tools/fuzz_seeds.py. HDF5, at milliseconds an input, gets FUZZ_RUNS_SLOW of them. FUZZERS='fuzz_csv fuzz_npy' runs only these. Stops at the first crash, leaving the input that caused it in build/fuzz.
+# golden models, table readers from the files of tools/fuzz_seeds.py. HDF5, at milliseconds an input, gets FUZZ_RUNS_SLOW of them.
+# FUZZERS="fuzz_csv fuzz_npy" runs only these. Stops at the first crash, leaving the input that caused it in build/fuzz.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${FUZZ_RUNS:-20000}
