@@ -28,7 +28,10 @@ const std::vector<OptionSpec>& option_table() {
        "their "
        "number by --map fourier:300[,mc|antithetic|qmc]), exact (the parameters of --kernel by exact likelihood), vfe[:M] "
        "(with M inducing inputs). exact and vfe also take --kernel spectral_mixture:Q. See docs/processes.md"},
-      {"--mean", "FORM", "constant", "gp: the mean function: none, constant, linear"},
+      {"--mean", "FORM", "auto",
+       "gp: the mean function: none, constant, linear; auto: constant, or for the spectrum of a series whichever of "
+       "constant "
+       "and linear forecasts its last fifth better"},
       {"--optimizer", "NAME", "auto",
        "gp: adam (new points at every step), lbfgs (the same points; exact and vfe); auto: adam for spectral_mixture"},
       {"--steps", "N", "auto", "gp: steps of training; auto: 300 of adam, 200 of lbfgs"},

@@ -19,7 +19,8 @@ struct GpOptions {
   /// "exact": the kernel's parameters and the noise by exact likelihood, O(n³). "vfe[:M]": by Titsias' bound with M inducing
   /// inputs. With exact and vfe, FitOptions::kernel may also be "spectral_mixture:Q".
   std::string kind;
-  std::string mean = "constant";            ///< none, constant, linear
+  /// auto: constant; for the spectrum of a series whichever of constant and linear forecasts the last fifth of it better
+  std::string mean = "auto";                ///< auto, none, constant, linear
   Index points = 300;                       ///< spectral points
   std::string optimizer = "auto";           ///< adam (new points at every step), lbfgs (fixed points; exact and vfe)
   int steps = 0;                            ///< 0: 300 of adam, 200 of lbfgs

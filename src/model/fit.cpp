@@ -1,9 +1,7 @@
 #include "model/fit.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "backend/bfloat.hpp"
 #include "base/fail.hpp"
@@ -19,6 +17,7 @@
 #include "model/fit_ridge.hpp"
 #include "model/process_text.hpp"
 #include "model/state.hpp"
+#include "model/words.hpp"
 #include "solve/conjugate_gradient.hpp"
 #include "solve/leave_one_out.hpp"
 #include "solve/refinement.hpp"
@@ -50,13 +49,6 @@ std::shared_ptr<Model::State> start_state(const Recipe& recipe) {
   summary.map = recipe.map_text();
   summary.precision = recipe.precision == Precision::single_ ? "float32" : "float64";
   return state;
-}
-
-/// Three significant digits, for sentences.
-std::string rounded(double value) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.3g", value);
-  return buffer.data();
 }
 
 void record_path(const PenaltyPath& path, FitSummary& summary) {
