@@ -115,7 +115,7 @@ void Range::add(double value) {
   empty = false;
 }
 
-Axis::Axis(Range range, bool log, double padding) : log_(log) {
+Axis::Axis(Range range, bool log, double padding, Timeline::Unit time) : log_(log), time_(time) {
   if (range.empty) range = log ? Range{1, 10, false} : Range{0, 1, false};
   if (log) {
     double from = std::log10(range.low);
@@ -141,7 +141,7 @@ Axis::Axis(Range range, bool log, double padding) : log_(log) {
 }
 
 std::vector<Tick> Axis::ticks_for(int tick_count) const {
-  return log_ ? log_ticks(low_, high_, tick_count) : linear_ticks(low_, high_, tick_count);
+  return log_ ? log_ticks(low_, high_, tick_count) : calendar_ticks(low_, high_, tick_count, time_);
 }
 
 void Axis::place(double first, double last, int tick_count) {

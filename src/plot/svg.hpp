@@ -56,6 +56,8 @@ class Svg {
   /// Many boxes of one colour as one element, a quarter of the bytes of as many rects.
   void boxes(const std::vector<Box>& all, const Paint& paint);
   void circle(Spot centre, double radius, const Paint& paint);
+  /// Many discs of one size and colour (paint.fill) as one element.
+  void dots(const std::vector<Spot>& centres, double radius, const Paint& paint);
   void text(Spot where, const Label& label, const TextStyle& style);
 
   /// What is drawn between the two is cut off at the edges of the box.
