@@ -109,8 +109,6 @@ plot::Range input_range(Dataset& data) {
   return range;
 }
 
-constexpr double most_steps = 4000;
-
 View view_of(const Model& model, const std::string& name, Dataset* data, std::optional<double> until) {
   plot::Range range = data == nullptr ? plot::Range{} : input_range(*data);
   const auto& timeline = model.state().recipe.timeline;
@@ -119,18 +117,19 @@ View view_of(const Model& model, const std::string& name, Dataset* data, std::op
       fail_argument(name + " does not say where its training rows lie; give their file after it to see the function there");
     return {range.low, range.high, std::nullopt, false};
   }
-  View view;
-  const double end_of_data = range.empty ? timeline->last : range.high;
   range.add(timeline->first);
-  const double ahead = until ? *until - timeline->last : timeline->ordered ? (timeline->last - timeline->first) / 4 : 0;
-  view.to = std::max(end_of_data, timeline->last + ahead);
-  view.from = range.low;
-  const double longest = std::max(most_steps * timeline->step, 8 * (view.to - timeline->last));
-  if (timeline->step > 0 && timeline->last - view.from > longest) {
-    view.from = timeline->last - longest;
-    view.cut = true;
+  range.add(timeline->last);
+  View view{range.low, range.high, std::nullopt, false};
+  if (until) {
+    // A horizon of a day after years of hours would not be seen: some twenty times as much of the past, at most.
+    constexpr double least_steps = 2000;
+    const double past = std::max(least_steps * timeline->step, 20 * (std::max(*until, range.high) - timeline->last));
+    view.to = std::max(view.to, *until);
+    view.cut = timeline->last - past > view.from;
+    if (view.cut) view.from = timeline->last - past;
+  } else if (timeline->ordered) {
+    view.to = std::max(view.to, timeline->last + (timeline->last - timeline->first) / 4);
   }
-  if (!until && view.cut) view.to = std::max(end_of_data, timeline->last + longest / 4);
   if (view.to > timeline->last) view.training_end = timeline->last;
   return view;
 }
@@ -200,6 +199,7 @@ plot::Series mean_series(const Model& model, const Predicted& p, Index a) {
   constexpr double twentieth_quantile = 1.6448536269514722;  // Φ⁻¹(0.95)
   plot::Series series{.name = "prediction", .x = p.grid, .y = column(p.mean, a), .low = {}, .high = {}};
   series.colour = mean_colour;
+  series.stroke = 1.5;
   if (!p.deviation.empty()) {
     series.name += " with 50 % and 90 % bands";
     set_bands({normal_band(p, a, twentieth_quantile), normal_band(p, a, quarter_quantile)}, series);
@@ -217,6 +217,7 @@ plot::Series fan_series(const Model& model, const Predicted& p) {
   const std::string kind = model.summary().loss.starts_with("expectile") ? "expectile" : "quantile";
   plot::Series series{.name = "", .x = p.grid, .y = {}, .low = {}, .high = {}};
   series.colour = mean_colour;
+  series.stroke = 1.5;
   series.mark = count % 2 == 1 ? plot::Series::Mark::line : plot::Series::Mark::band;
   series.y = column(p.mean, count / 2);
   std::vector<plot::Band> bands;
@@ -252,6 +253,32 @@ void add_points(const Points& points, std::optional<double> training_end, plot::
   }
 }
 
+/// Far from the training rows a function may run anywhere. The picture is three times as high as the rows and what is
+/// predicted among them; true where a prediction leaves it.
+bool limit_height(const View& view, plot::LineChart& chart) {
+  if (!view.training_end) return false;
+  plot::Range inside;
+  plot::Range all;
+  for (const plot::Series& series : chart.series) {
+    const bool rows = series.mark == plot::Series::Mark::points;
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      for (const double y : {series.y[i], series.low.empty() ? series.y[i] : series.low[i],
+                             series.high.empty() ? series.y[i] : series.high[i]}) {
+        if (!plot::drawable(y, false)) continue;
+        all.add(y);
+        if (rows || series.x[i] <= *view.training_end) inside.add(y);
+      }
+    }
+  }
+  const double height = inside.high - inside.low;
+  const double low = inside.low - height;
+  const double high = inside.high + height;
+  if (inside.empty || !(height > 0) || (all.low >= low && all.high <= high)) return false;
+  chart.y_low = std::max(low, all.low);
+  chart.y_high = std::min(high, all.high);
+  return true;
+}
+
 void check_model(const Model& model, const std::string& name) {
   if (!model.classes().empty()) fail_argument(name + " tells classes apart; pictures are of models that predict numbers");
   if (model.inputs() != 1)
@@ -278,7 +305,7 @@ Picture forecast_picture(const Model& model, const std::string& name, Dataset* d
   const Index all = fan ? 1 : model.outputs();
   Picture picture;
   picture.panels = std::min(all, most_panels);
-  std::vector<std::string> panels;
+  std::vector<plot::LineChart> charts;
   for (Index a = 0; a < picture.panels; ++a) {
     plot::LineChart chart;
     const std::string& target = targets[at(a)];
@@ -289,16 +316,17 @@ Picture forecast_picture(const Model& model, const std::string& name, Dataset* d
     chart.width = 900;
     chart.height = picture.panels == 1 ? 440 : 320;
     if (view.training_end) chart.rules.push_back({*view.training_end, "training ends"});
-    chart.series.push_back(fan ? fan_series(model, predicted) : mean_series(model, predicted, a));
     if (points) add_points(points->of(a), view.training_end, chart);
-    for (std::size_t s = 1; s < chart.series.size(); ++s) picture.points += std::ssize(chart.series[s].x);
-    panels.push_back(plot::render(chart));
+    for (const plot::Series& series : chart.series) picture.points += std::ssize(series.x);
+    chart.series.push_back(fan ? fan_series(model, predicted) : mean_series(model, predicted, a));
+    if (limit_height(view, chart)) picture.notes.push_back("the forecast of " + target + " leaves the picture");
+    charts.push_back(std::move(chart));
   }
-  picture.svg = panels.size() == 1 ? panels.front() : plot::stacked(panels);
+  picture.svg = plot::render(charts);
   if (all > most_panels) picture.notes.push_back("the first 6 of " + std::to_string(all) + " outputs are drawn");
   if (view.cut)
     picture.notes.push_back("the picture begins at " + format_time(*recipe.timeline, view.from) +
-                            ": the rows before are too many to be told apart");
+                            ", so that the horizon can be seen");
   if (points && points->thinned())
     picture.notes.push_back("of neighbouring rows the highest and the lowest are drawn, there being more than 5 000");
   return picture;

@@ -155,7 +155,7 @@ plot::Series series_of(const std::string& name, std::size_t colour) {
 /// Of many frequencies the mean over a few hundred stretches that are even in the logarithm.
 plot::Series empirical_series(const Panel& panel, double length) {
   constexpr double stretches = 400;
-  plot::Series series = series_of("rows", 7);
+  plot::Series series = series_of("spectrum of the rows", 7);
   series.stroke = 1.2;
   const std::vector<double> density = power_density(panel.empirical);
   const double ratio = std::log(panel.highest / panel.lowest());
@@ -178,49 +178,69 @@ plot::Series empirical_series(const Panel& panel, double length) {
   return series;
 }
 
-/// One shape per component that rises above the floor.
-void add_components(const Panel& panel, double length, double floor, plot::LineChart& chart) {
-  constexpr double half = 30;
-  std::size_t number = 0;
+/// One shape per component, where it rises above the floor.
+void add_components(const Panel& panel, const std::vector<double>& grid, double length, double floor,
+                    plot::LineChart& chart) {
+  bool first = true;
   for (const SpectralComponent& c : panel.components) {
-    plot::Series series = series_of(number == 0 ? "its components" : "", 0);
+    std::vector<double> height(grid.size());
+    std::ranges::transform(grid, height.begin(), [&](double s) { return panel.density(c, s) / length; });
+    if (*std::ranges::max_element(height) <= floor) continue;
+    plot::Series series = series_of(std::exchange(first, false) ? "its components" : "", 0);
     series.mark = plot::Series::Mark::band;
-    const double middle = std::clamp(panel.frequency(c), panel.lowest(), panel.highest);
-    for (double i = -half; i <= half; ++i) {
-      const double end = i < 0 ? panel.lowest() : panel.highest;
-      const double s = middle + (end - middle) * std::pow(std::abs(i) / half, 3);  // dense near the peak
-      const double height = panel.density(c, s) / length;
-      if (height < floor && std::abs(i) > 1 && !series.x.empty() && series.high.back() <= floor) continue;
-      series.x.push_back(s * length);
-      series.high.push_back(std::max(height, floor));
+    for (std::size_t i = 0; i < grid.size(); ++i) {
+      const bool before = i > 0 && height[i - 1] > floor;
+      const bool after = i + 1 < grid.size() && height[i + 1] > floor;
+      if (!before && !after && height[i] <= floor) continue;
+      series.x.push_back(grid[i] * length);
+      series.high.push_back(std::max(height[i], floor));
     }
     series.low.assign(series.x.size(), floor);
     series.y = series.high;
-    if (*std::ranges::max_element(series.high) <= floor) continue;
     chart.series.push_back(std::move(series));
-    ++number;
   }
 }
 
-/// The periods at the peaks, heaviest first: later ones give way. Components that do not stand out of the others have none.
-void add_notes(const Panel& panel, double length, Timeline::Unit unit, plot::LineChart& chart) {
-  constexpr double least_share = 0.002;
+struct Peak {
+  double frequency = 0;
+  double height = 0;
+  double prominence = 0;  ///< height over the lowest point on the way to a higher peak, by the better way
+};
+
+/// The local maxima of a curve, the most prominent first. O(points · peaks).
+std::vector<Peak> peaks_of(const std::vector<double>& x, const std::vector<double>& y) {
+  std::vector<Peak> peaks;
+  const double least = *std::ranges::min_element(y);
+  for (std::size_t i = 0; i + 1 < y.size(); ++i) {
+    if ((i > 0 && y[i] <= y[i - 1]) || y[i] < y[i + 1]) continue;
+    double left = y[i];
+    double right = y[i];
+    std::size_t from = i;
+    std::size_t to = i;
+    for (; from > 0 && y[from - 1] <= y[i]; --from) left = std::min(left, y[from - 1]);
+    for (; to + 1 < y.size() && y[to + 1] <= y[i]; ++to) right = std::min(right, y[to + 1]);
+    const double left_way = from == 0 ? least : left;  // nothing higher there
+    const double right_way = to + 1 == y.size() ? least : right;
+    peaks.push_back({x[i], y[i], y[i] / std::max(left_way, right_way)});
+  }
+  std::ranges::stable_sort(peaks, std::ranges::greater{}, &Peak::prominence);
+  return peaks;
+}
+
+/// The periods at peaks that stand out: those of the component that is the highest there.
+void add_notes(const Panel& panel, const plot::Series& learned, double length, Timeline::Unit unit, plot::LineChart& chart) {
+  constexpr double least_prominence = 2;
   constexpr std::size_t most = 8;
-  double total = 0;
-  for (const SpectralComponent& c : panel.components) total += c.weight;
-  bool trend = false;
-  for (const SpectralComponent& c : panel.components) {
-    const double s = panel.frequency(c);
-    if (c.weight < least_share * total || s > panel.highest || chart.notes.size() >= most) continue;
-    const bool slow = s < panel.resolution;
-    if (!slow && panel.density(c, s) < 0.5 * panel.density(s)) continue;
-    if (slow && std::exchange(trend, true)) continue;
-    const double where = std::max(s, panel.lowest() * 1.2);
-    chart.notes.push_back({where * length, panel.density(where) / length, slow ? "trend" : brief_span(unit, 1 / s)});
+  for (const Peak& peak : peaks_of(learned.x, learned.y)) {
+    if (peak.prominence < least_prominence || chart.notes.size() >= most) break;
+    const auto owner = std::ranges::max_element(
+        panel.components, {}, [&](const SpectralComponent& c) { return panel.density(c, peak.frequency / length); });
+    const double s = panel.frequency(*owner);
+    chart.notes.push_back({peak.frequency, peak.height, s < panel.resolution ? "trend" : brief_span(unit, 1 / s)});
   }
 }
 
-std::string render_panel(const Panel& panel, Index panels) {
+plot::LineChart chart_of(const Panel& panel, Index panels) {
   const Recipe& recipe = panel.model.state().recipe;
   const std::vector<std::string> inputs = recipe.schema.input_names();
   const std::string input = inputs.empty() ? "x" : inputs[at(panel.input)];
@@ -237,7 +257,8 @@ std::string render_panel(const Panel& panel, Index panels) {
 
   plot::Series learned = series_of("learned spectrum and noise", 0);
   plot::Range range;
-  for (const double s : frequencies(panel)) {
+  const std::vector<double> grid = frequencies(panel);
+  for (const double s : grid) {
     learned.x.push_back(s * per.length);
     learned.y.push_back(panel.density(s) / per.length);
     range.add(learned.y.back());
@@ -252,16 +273,16 @@ std::string render_panel(const Panel& panel, Index panels) {
   chart.y_low = std::max(range.low / 3, 1e-14 * range.high);
   chart.y_high = range.high * std::pow(range.high / chart.y_low, 0.12);  // room for the words at the peaks
   if (!empirical.x.empty()) chart.series.push_back(std::move(empirical));
+  add_notes(panel, learned, per.length, unit, chart);
   chart.series.push_back(std::move(learned));
-  add_components(panel, per.length, chart.y_low, chart);
+  add_components(panel, grid, per.length, chart.y_low, chart);
   plot::Series noise = series_of("noise", 2);
   noise.mark = plot::Series::Mark::dashed;
   noise.stroke = 1.5;
   noise.x = {panel.lowest() * per.length, panel.highest * per.length};
   noise.y.assign(2, panel.noise / per.length);
   chart.series.push_back(std::move(noise));
-  add_notes(panel, per.length, unit, chart);
-  return plot::render(chart);
+  return chart;
 }
 
 }  // namespace
@@ -273,14 +294,14 @@ Picture spectrum_picture(const Model& model, const std::string& name, Dataset* d
   const Index all = model.outputs() * model.inputs();
   Picture picture;
   picture.panels = std::min(all, most_panels);
-  std::vector<std::string> panels;
+  std::vector<plot::LineChart> charts;
   for (Index i = 0; i < picture.panels; ++i) {
     check_stop();
     const Panel panel = make_panel(model, i / model.inputs(), i % model.inputs(), columns ? &*columns : nullptr);
-    panels.push_back(render_panel(panel, picture.panels));
+    charts.push_back(chart_of(panel, picture.panels));
   }
   if (columns) picture.points = std::ssize(columns->inputs.front());
-  picture.svg = panels.size() == 1 ? panels.front() : plot::stacked(panels);
+  picture.svg = plot::render(charts);
   if (all > most_panels)
     picture.notes.push_back("the first 6 of " + std::to_string(all) + " spectra (outputs times inputs) are drawn");
   return picture;

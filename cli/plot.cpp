@@ -18,6 +18,7 @@ namespace {
 /// A curve by iteration; NaN where it was not computed.
 plot::Series curve(const Model& model, const std::string& name, double TrainingStep::*value) {
   plot::Series series{.name = name, .x = {}, .y = {}, .low = {}, .high = {}};
+  series.stroke = 1.5;
   for (const TrainingStep& step : model.training()) {
     if (!std::isfinite(step.*value)) continue;
     series.x.push_back(step.iteration);
@@ -57,19 +58,15 @@ Picture training_picture(const Model& model, const std::string& name) {
   const bool one_of_several = outputs.size() > 1 && model.state().spectral.size() > 1;
   plot::LineChart chart =
       training_chart("Training" + (one_of_several ? " for " + outputs.front() : std::string()), "scaled units");
-  const plot::Series objective = curve(model, "objective", &TrainingStep::objective);
-  chart.series = {curve(model, "negative log marginal likelihood", &TrainingStep::nlml)};
-  if (objective.y != chart.series.front().y) chart.series.push_back(objective);
+  chart.series = {curve(model, "negative log marginal likelihood", &TrainingStep::nlml),
+                  curve(model, "objective", &TrainingStep::objective)};
+  if (chart.series[0].y == chart.series[1].y) chart.series.pop_back();
   plot::LineChart scores = training_chart("Validation rows", "scaled units");
   scores.series = {curve(model, "RMSE", &TrainingStep::rmse),
                    curve(model, "mean negative log predictive density", &TrainingStep::mnll)};
   Picture picture;
-  picture.svg = plot::render(chart);
-  picture.panels = 1;
-  if (!scores.series.front().x.empty()) {
-    picture.svg = plot::stacked({picture.svg, plot::render(scores)});
-    picture.panels = 2;
-  }
+  picture.panels = scores.series.front().x.empty() ? 1 : 2;
+  picture.svg = picture.panels == 1 ? plot::render(chart) : plot::render(std::vector{chart, scores});
   return picture;
 }
 

@@ -153,7 +153,7 @@ void Axis::place(double first, double last, int tick_count) {
 double Axis::pixel(double value) const {
   const double share = log_ ? (std::log10(value) - std::log10(low_)) / (std::log10(high_) - std::log10(low_))
                             : (value - low_) / (high_ - low_);
-  return first_ + share * (last_ - first_);
+  return first_ + std::clamp(share, -100.0, 100.0) * (last_ - first_);  // what is far outside may be anywhere there
 }
 
 }  // namespace mercer::plot

@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "base/text.hpp"
+#include "plot/frame.hpp"
 #include "plot/svg.hpp"
 
 namespace mercer::plot {
@@ -25,6 +26,8 @@ double size_attribute(std::string_view svg, std::string_view name) {
   if (!good || !(value > 0)) fail_argument("only pictures made by this library can be put together");
   return value;
 }
+
+}  // namespace
 
 std::string put_together(const std::vector<std::string>& svgs, bool downwards) {
   if (svgs.empty()) fail_argument("there is no picture to put together with others");
@@ -47,14 +50,8 @@ std::string put_together(const std::vector<std::string>& svgs, bool downwards) {
   return result + "</svg>\n";
 }
 
-}  // namespace
-
 std::string side_by_side(const std::vector<std::string>& svgs) {
   return put_together(svgs, false);
-}
-
-std::string stacked(const std::vector<std::string>& svgs) {
-  return put_together(svgs, true);
 }
 
 }  // namespace mercer::plot

@@ -95,9 +95,10 @@ std::string render(const LineChart& chart);
 std::string render(const FieldChart& chart);
 std::string render(const TableChart& chart);
 
+/// Line charts over one another in one document, their plots beginning at the same x.
+std::string render(const std::vector<LineChart>& charts);
+
 /// Documents of this library next to one another in one document, from left to right.
 std::string side_by_side(const std::vector<std::string>& svgs);
-/// The same from top to bottom.
-std::string stacked(const std::vector<std::string>& svgs);
 
 }  // namespace mercer::plot

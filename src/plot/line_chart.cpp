@@ -90,25 +90,34 @@ void draw_notes(Svg& svg, const LineChart& chart, const Box& plot, const Axis& x
     for (int i = 0; i < tries; ++i, base -= line) {
       const Box box{middle - width / 2, std::max(base, plot.y + line) - tick_size, width, line};
       if (std::ranges::any_of(taken, [&](const Box& other) { return overlap(box, other); })) continue;
-      svg.rect(box, {.fill = "#ffffff", .opacity = 0.75});
-      svg.text({middle, box.y + tick_size - 1}, label, {.size = tick_size, .anchor = "middle", .colour = "#1a1a1a"});
+      const Spot foot{x.pixel(note.x), y.pixel(note.y) - 2};
+      if (i > 0) svg.line({std::clamp(foot.x, box.x + 4, box.right() - 4), box.bottom()}, foot, {.stroke = "#8a8a8a"});
+      svg.text({middle, box.y + tick_size - 1}, label,
+               {.size = tick_size, .anchor = "middle", .colour = "#1a1a1a", .halo = true});
       taken.push_back(box);
       break;
     }
   }
 }
 
-}  // namespace
+constexpr double y_padding = 0.05;
 
-std::string render(const LineChart& chart) {
+int y_tick_count(const LineChart& chart) {
+  return std::max(2, static_cast<int>(chart.height / 75));
+}
+
+/// Where the plot begins: after the name of the y axis and its numbers.
+double left_edge(const LineChart& chart) {
   check(chart);
-  const int x_ticks = static_cast<int>(chart.width / 100);
-  const int y_ticks = std::max(2, static_cast<int>(chart.height / 75));
+  const Axis y(y_range(chart), chart.log_y, y_padding);
+  return margin - 4 + (chart.y_label.empty() ? 0 : axis_label_height) + widest(y.ticks_for(y_tick_count(chart))) + 8;
+}
+
+std::string render_from(const LineChart& chart, double left) {
   Axis x(x_range(chart), chart.log_x, 0.02, chart.x_time);
-  Axis y(y_range(chart), chart.log_y, 0.05);
+  Axis y(y_range(chart), chart.log_y, y_padding);
 
   Svg svg(chart.width, chart.height, chart.title);
-  const double left = margin - 4 + (chart.y_label.empty() ? 0 : axis_label_height) + widest(y.ticks_for(y_ticks)) + 8;
   const Box area{left, margin, chart.width - left - margin - 4, chart.height - 2 * margin};
   double top = draw_title(svg, chart.title, area);
   const auto legend = lay_out_legend(chart, {area.x, top, area.width, 0});
@@ -116,8 +125,8 @@ std::string render(const LineChart& chart) {
   if (!chart.rules.empty()) top += rule_text_height;
   const double bottom = area.bottom() - x_axis_height - (chart.x_label.empty() ? 0 : axis_label_height) + 4;
   const Box plot{area.x, top, area.width, bottom - top};
-  x.place(plot.x, plot.right(), x_ticks);
-  y.place(plot.bottom(), plot.y, y_ticks);
+  x.place(plot.x, plot.right(), static_cast<int>(chart.width / 100));
+  y.place(plot.bottom(), plot.y, y_tick_count(chart));
 
   draw_grid(svg, plot, x, y);
   draw_legend(svg, chart, legend);
@@ -127,8 +136,22 @@ std::string render(const LineChart& chart) {
   svg.end_clip();
   draw_rules(svg, chart, plot, x);
   draw_notes(svg, chart, plot, x, y);
-  draw_axes(svg, plot, x, y, chart.x_label, chart.y_label, margin - 4);
+  draw_axes(svg, plot, x, y, chart.x_label, chart.y_label, left - left_edge(chart) + margin - 4);
   return std::move(svg).finish();
+}
+
+}  // namespace
+
+std::string render(const LineChart& chart) {
+  return render_from(chart, left_edge(chart));
+}
+
+std::string render(const std::vector<LineChart>& charts) {
+  double left = 0;
+  for (const LineChart& chart : charts) left = std::max(left, left_edge(chart));
+  std::vector<std::string> panels;
+  for (const LineChart& chart : charts) panels.push_back(render_from(chart, left));
+  return panels.size() == 1 ? panels.front() : put_together(panels, true);
 }
 
 }  // namespace mercer::plot

@@ -203,6 +203,7 @@ void Svg::text(Spot where, const Label& label, const TextStyle& style) {
   attribute("text-anchor", style.anchor);
   attribute("fill", style.colour);
   if (style.bold) attribute("font-weight", "600");
+  if (style.halo) out_ += " stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
   if (style.angle != 0) {
     attribute("transform", "rotate(" + pixels(style.angle) + " " + pixels(where.x) + " " + pixels(where.y) + ")");
   }

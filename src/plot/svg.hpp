@@ -41,7 +41,8 @@ struct TextStyle {
   const char* anchor = "start";  ///< "start", "middle" or "end" of the text is at the spot
   const char* colour = "#333333";
   bool bold = false;
-  double angle = 0;  ///< degrees, clockwise, about the spot
+  double angle = 0;   ///< degrees, clockwise, about the spot
+  bool halo = false;  ///< a white rim, to be read over lines
 };
 
 /// An SVG document written element by element. Equal calls give equal bytes; no element has an id, so that documents can be
