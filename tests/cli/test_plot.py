@@ -142,7 +142,7 @@ def test_a_forecast_that_runs_away_is_cut_off(run, tmp_path):
     run("fit", "r.csv", "--target", "y", "--kernel", "polynomial(9)", "--map", "exact", "--penalty", "1e-12", "-o", "r.mercer")
     result = run("plot", "r.mercer", "r.csv", "-o", "r.svg")
     assert "note: the forecast of y leaves the picture\n" in result.out
-    assert "1.0" in picture(tmp_path / "r.svg")[0]
+    assert {"−2", "0", "1"} <= set(picture(tmp_path / "r.svg")[0])
 
 
 # --- spectrum and training --------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def test_predict_draws_the_rows(run, series):
     write_csv(series / "future.csv", ["year"], [1959 + np.arange(60) / 12])
     run("predict", "m.mercer", "future.csv", "--plot", "g.svg")
     texts, _ = picture(series / "g.svg")
-    assert "rows" not in texts and "1963" in texts
+    assert "rows" not in texts and "1962" in texts
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
