@@ -92,6 +92,22 @@ FitOptions fit_options(const Arguments& a) {
   return options;
 }
 
+namespace {
+
+std::unique_ptr<Dataset> open_by(const std::vector<std::string>& files, const Schema& schema, const Arguments& a,
+                                 bool targets_optional, Missing missing) {
+  DatasetOptions options;
+  options.like = &schema;
+  options.targets_optional = targets_optional;
+  options.missing = missing;
+  options.format = a.text("format");
+  options.header = a.text("header");
+  options.memory_bytes = a.bytes("memory") / 8;  // rows beyond this are parsed again on every pass
+  return open_dataset(files, options);
+}
+
+}  // namespace
+
 std::unique_ptr<Dataset> open_like(const std::vector<std::string>& files, const Schema& schema, const Arguments& a,
                                    bool targets_optional) {
   Schema wanted = schema;
@@ -100,14 +116,15 @@ std::unique_ptr<Dataset> open_like(const std::vector<std::string>& files, const 
     wanted.classes.clear();
     wanted.weights.clear();
   }
-  DatasetOptions options;
-  options.like = &wanted;
-  options.targets_optional = targets_optional;
-  options.missing = missing_mode(a.text("missing"), targets_optional);
-  options.format = a.text("format");
-  options.header = a.text("header");
-  options.memory_bytes = a.bytes("memory") / 8;  // rows beyond this are parsed again on every pass
-  return open_dataset(files, options);
+  return open_by(files, wanted, a, targets_optional, missing_mode(a.text("missing"), targets_optional));
+}
+
+std::unique_ptr<Dataset> open_to_draw(const std::vector<std::string>& files, const Schema& schema, const Arguments& a,
+                                      bool targets_optional) {
+  Schema wanted = schema;
+  wanted.weights.clear();
+  return open_by(files, wanted, a, targets_optional,
+                 a.has("missing") ? missing_mode(a.text("missing"), true) : Missing::keep);
 }
 
 void describe(const Dataset& data, FitOptions& options) {

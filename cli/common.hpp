@@ -24,6 +24,10 @@ bool in_time_order(const Arguments& arguments);
 /// Opens files as the model was trained on them. With `targets_optional` a file of inputs alone is fine.
 std::unique_ptr<Dataset> open_like(const std::vector<std::string>& files, const Schema& schema, const Arguments& arguments,
                                    bool targets_optional);
+/// The same to see the rows: weights do not matter, missing cells are NaN unless --missing says otherwise, and targets are
+/// read where they are there.
+std::unique_ptr<Dataset> open_to_draw(const std::vector<std::string>& files, const Schema& schema,
+                                      const Arguments& arguments, bool targets_optional);
 /// Sets what the files say (targets, classes) in the options of a fit.
 void describe(const Dataset& data, FitOptions& options);
 
@@ -59,6 +63,9 @@ void write_trace(const Model& model, const std::string& path);
 /// A learned spectrum, heaviest component first: "period 1.00 year, steady (weight 0.31 ± 0.05)".
 std::vector<std::string> spectrum_words(const Model& model, Index output);
 
+/// The times of --horizon, or a refusal that says why there are none.
+std::vector<double> horizon_times(const Model& model, const Arguments& arguments);
+
 /// Refuses data of which no column was named as target.
 void require_targets(const Dataset& data, const Arguments& arguments);
 /// Refuses an -o that cannot be written before the work is done rather than after it.
@@ -72,6 +79,7 @@ int run_predict(const Arguments& arguments);
 int run_score(const Arguments& arguments);
 /// score --rolling
 int score_in_time(const Arguments& arguments, const Model& model, Dataset& data);
+int run_plot(const Arguments& arguments);
 int run_gram(const Arguments& arguments);
 
 int run_info(const Arguments& arguments);

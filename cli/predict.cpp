@@ -10,6 +10,7 @@
 #include "common.hpp"
 #include "io/write.hpp"
 #include "model/state.hpp"
+#include "pictures.hpp"
 
 namespace mercer::cli {
 namespace {
@@ -102,26 +103,6 @@ void write_block(const Task& task, ConstMatrix inputs, CsvWriter& out) {
   }
 }
 
-/// The times of --horizon, or a refusal that says why there are none.
-std::vector<double> horizon_times(const Model& model, const Arguments& a) {
-  constexpr std::int64_t most = 10'000'000;
-  if (a.files.size() > 1) fail_argument("--horizon goes on after the training rows by itself; leave out " + a.files[1]);
-  const std::int64_t steps = a.integer("horizon", 1);
-  if (steps > most) fail_argument("--horizon " + a.text("horizon") + " is more than ten million steps");
-  if (model.inputs() != 1) {
-    fail_argument("--horizon needs a series, and " + a.files.front() + " has " + std::to_string(model.inputs()) +
-                  " inputs, whose future it cannot know; give a file of them");
-  }
-  const auto& timeline = model.state().recipe.timeline;
-  if (!timeline) {
-    fail_argument(
-        a.files.front() +
-        " does not say when its training rows stand (it was made from shards, from categories or by an older Mercer); "
-        "give a file of times");
-  }
-  return horizon(*timeline, steps);
-}
-
 Index predict_horizon(const Task& task, const std::vector<double>& times, CsvWriter& out) {
   constexpr Index block_rows = 4096;
   const auto rows = static_cast<Index>(times.size());
@@ -145,18 +126,59 @@ Index predict_data(const Task& task, Dataset& data, Progress& progress, CsvWrite
   return rows;
 }
 
+void check_plot(const Arguments& a) {
+  if (a.has("output") && a.text("output") == a.text("plot"))
+    fail_argument("-o and --plot name the same file, and cannot both be written to it");
+  if (std::ranges::find(a.files, "-") != a.files.end())
+    fail_argument("--plot reads the rows once more, and standard input can be read once; give a file");
+  check_picture(a.text("plot"), "--plot");
+}
+
+/// The picture beside the table: over the training rows and the horizon, or the data.
+void draw(const Arguments& a, const Model& model, const std::vector<double>& times, const Console& console) {
+  std::unique_ptr<Dataset> data;
+  if (times.empty()) data = open_to_draw({a.files.begin() + 1, a.files.end()}, model.state().recipe.schema, a, true);
+  std::optional<double> until;
+  if (!times.empty()) until = times.back();
+  const Picture picture = forecast_picture(model, a.files.front(), data.get(), until);
+  write_picture(picture, a.text("plot"));
+  for (const std::string& note : picture.notes) console.say("note: " + note);
+}
+
 }  // namespace
+
+std::vector<double> horizon_times(const Model& model, const Arguments& a) {
+  constexpr std::int64_t most = 10'000'000;
+  const std::int64_t steps = a.integer("horizon", 1);
+  if (steps > most) fail_argument("--horizon " + a.text("horizon") + " is more than ten million steps");
+  if (model.inputs() != 1) {
+    fail_argument("--horizon needs a series, and " + a.files.front() + " has " + std::to_string(model.inputs()) +
+                  " inputs, whose future it cannot know; give a file of them");
+  }
+  const auto& timeline = model.state().recipe.timeline;
+  if (!timeline) {
+    fail_argument(
+        a.files.front() +
+        " does not say when its training rows stand (it was made from shards, from categories or by an older Mercer); "
+        "give a file of times");
+  }
+  return horizon(*timeline, steps);
+}
 
 int run_predict(const Arguments& a) {
   const Stopwatch total;
   const Console console(a);
   TerminalProgress progress(a.flag("quiet"));
   const bool ahead = a.has("horizon");
+  if (ahead && a.files.size() > 1)
+    fail_argument("--horizon goes on after the training rows by itself; leave out " + a.files[1]);
   if (!ahead && a.files.size() < 2)
     fail_argument("predict takes MODEL DATA..., and 1 file was given; for a series --horizon N needs no data");
   const bool with_std = a.flag("std");
   if (a.flag("latent") && !with_std) fail_argument("--latent goes with --std");
-  if (a.flag("json") && !a.has("output")) fail_argument("with --json the predictions need a file of their own: give -o");
+  if (a.has("plot")) check_plot(a);
+  if (a.flag("json") && !a.has("output") && !a.has("plot"))
+    fail_argument("with --json the predictions need a file of their own: give -o");
   const Model model = Model::load(a.files.front());
   if (with_std && !model.classes().empty())
     fail_argument("--std is for regression, and " + a.files.front() +
@@ -180,18 +202,27 @@ int run_predict(const Arguments& a) {
   } else {
     data = open_like({a.files.begin() + 1, a.files.end()}, model.state().recipe.schema, a, true);
   }
+  if (a.has("plot")) draw(a, model, times, console);
+  if (a.has("plot") && !a.has("output")) {
+    console.say("wrote " + a.text("plot"));
+    console.emit({{"outputs", model.outputs()}, {"figure", a.text("plot")}, {"seconds", {{"total", total.seconds()}}}});
+    return 0;
+  }
   const std::string output = a.has("output") ? a.text("output") : "-";
   CsvWriter out(output, task.columns());
   const Index rows = ahead ? predict_horizon(task, times, out) : predict_data(task, *data, progress, out);
   out.commit();
   if (output != "-")
-    console.say("predicted " + counted(rows, "row") + " in " + human_seconds(total.seconds()) + "; wrote " + output);
-  console.emit({{"n", rows},
-                {"outputs", model.outputs()},
-                {"columns", task.columns()},
-                {"predictions", output},
-                {"seconds", {{"total", total.seconds()}}},
-                {"peak_memory_bytes", peak_memory_bytes()}});
+    console.say("predicted " + counted(rows, "row") + " in " + human_seconds(total.seconds()) + "; wrote " + output +
+                (a.has("plot") ? " and " + a.text("plot") : ""));
+  nlohmann::json json = {{"n", rows},
+                         {"outputs", model.outputs()},
+                         {"columns", task.columns()},
+                         {"predictions", output},
+                         {"seconds", {{"total", total.seconds()}}},
+                         {"peak_memory_bytes", peak_memory_bytes()}};
+  if (a.has("plot")) json["figure"] = a.text("plot");
+  console.emit(json);
   return 0;
 }
 

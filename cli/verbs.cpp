@@ -61,9 +61,10 @@ const std::vector<Verb>& verbs() {
        "a series (a single input), by its usual step, months as months, and writes the times as the training file did.\n\n"
        "  mercer predict wind.mercer grid.csv --std -o pred.csv\n"
        "  mercer predict model.mercer new.csv | head\n"
-       "  mercer predict co2.mercer --horizon 48 --std -o forecast.csv\n\n"
-       "--json prints: n, outputs, columns, predictions, seconds{total}, peak_memory_bytes.",
-       std::vector<std::string>{"std", "latent", "horizon", "samples", "output"} + reading + common, run_predict},
+       "  mercer predict co2.mercer --horizon 48 --std -o forecast.csv\n"
+       "  mercer predict co2.mercer --horizon 48 --plot forecast.svg\n\n"
+       "--json prints: n, outputs, columns, predictions, figure (with --plot), seconds{total}, peak_memory_bytes.",
+       std::vector<std::string>{"std", "latent", "horizon", "samples", "plot", "output"} + reading + common, run_predict},
       {"score", "compare a model with rows whose targets are known", "MODEL DATA...", 2, many,
        "  mercer score wind.mercer test.csv\n"
        "  mercer score co2.mercer co2.csv --rolling 12,5\n\n"
@@ -82,6 +83,20 @@ const std::vector<Verb>& verbs() {
        "mae, rmse_by_step, mae_by_step (per target), and where there are standard deviations band_level, coverage,\n"
        "coverage_by_step; seconds{total}.",
        std::vector<std::string>{"rolling"} + reading + common, run_score},
+      {"plot", "draw a model: forecast with bands, learned spectrum, training", "MODEL [DATA...]", 1, many,
+       "Writes an SVG that any browser shows. forecast (a single input): the function over the training rows, the rows of "
+       "DATA\n"
+       "and a quarter of the training range ahead (or --horizon N steps), with bands that hold half and nine tenths of new\n"
+       "observations, the intervals of --conformal, or a fan of quantiles; rows after the end of training in a colour of "
+       "their\n"
+       "own. spectrum (--gp spectral_mixture): the learned density and noise against that of the rows of DATA, as sharp as\n"
+       "rows of this length can show it, periods at the peaks. training (--gp): likelihood and validation by iteration.\n"
+       "Several outputs are panels, six at most. Rows with missing cells are left out.\n\n"
+       "  mercer plot co2.mercer co2.csv -o forecast.svg\n"
+       "  mercer plot co2.mercer co2.csv --what spectrum -o spectrum.svg\n"
+       "  mercer plot co2.mercer --what training -o training.svg\n\n"
+       "--json prints: what, panels, points (rows drawn), notes, figure, seconds{total}.",
+       std::vector<std::string>{"what", "horizon", "output"} + reading + common, run_plot},
       {"gram", "write the exact or approximated Gram matrix of a kernel", "X [Z]", 1, 2,
        "Raw inputs, no scaling. Operator-valued kernels give (n p) x (m p) values, entry (i p + a, j p + b) = K(x_i, "
        "z_j)_ab.\n"

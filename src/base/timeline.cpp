@@ -206,4 +206,26 @@ std::string format_span(Timeline::Unit unit, double value) {
   return with_noun(three_digits(days * 86'400, false), "second");
 }
 
+std::string brief_span(Timeline::Unit unit, double value) {
+  const double days = unit == Timeline::Unit::years ? value * days_per_year : value;
+  if (unit == Timeline::Unit::none || !std::isfinite(days) || std::abs(days) * 86'400 < 1) return format_span(unit, value);
+  struct Length {
+    const char* noun;
+    double days;
+    double least;  ///< of them
+  };
+  constexpr std::array<Length, 6> lengths = {{{"year", days_per_year, 0.95},
+                                              {"month", days_per_year / 12, 1.95},
+                                              {"day", 1, 0.95},
+                                              {"hour", 1.0 / 24, 0.95},
+                                              {"minute", 1.0 / 1440, 0.95},
+                                              {"second", 1.0 / 86'400, 0}}};
+  for (const Length& length : lengths) {
+    const double count = days / length.days;
+    if (std::abs(count) < length.least) continue;
+    return with_noun(three_digits(std::round(10 * count) / 10, false), length.noun);
+  }
+  return format_span(unit, value);
+}
+
 }  // namespace mercer

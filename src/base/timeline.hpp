@@ -41,5 +41,7 @@ std::string format_time(const Timeline& timeline, double value);
 
 /// A period or distance in words: "1.00 year", "29.5 days", "6.2 hours", "11 minutes"; a number when there is no unit.
 std::string format_span(Timeline::Unit unit, double value);
+/// The same in few characters, for pictures: one decimal at most, months too: "1 year", "6 months", "29.5 days".
+std::string brief_span(Timeline::Unit unit, double value);
 
 }  // namespace mercer

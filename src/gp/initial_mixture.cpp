@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "base/fail.hpp"
 #include "gp/clean_spectrum.hpp"
+#include "gp/mixture.hpp"
 #include "gp/spectrum_mixture.hpp"
 
 namespace mercer {
@@ -192,12 +192,8 @@ std::vector<double> mixture_density(const SpectralMixture& mixture, Index input,
   for (std::size_t q = 0; q < mixture.weights.size(); ++q) {
     const double scale = mixture.scales[q][k];
     if (!(scale > 0)) continue;
-    const double height = mixture.weights[q] / (scale * std::sqrt(2 * std::numbers::pi));
-    for (std::size_t i = 0; i < frequency.size(); ++i) {
-      const double ahead = (frequency[i] - mixture.means[q][k]) / scale;
-      const double behind = (frequency[i] + mixture.means[q][k]) / scale;
-      density[i] += height * (std::exp(-ahead * ahead / 2) + std::exp(-behind * behind / 2));
-    }
+    for (std::size_t i = 0; i < frequency.size(); ++i)
+      density[i] += mixture.weights[q] * folded_density({Gaussian{}}, mixture.means[q][k], scale, frequency[i]);
   }
   return density;
 }

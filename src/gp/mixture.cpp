@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/fail.hpp"
 #include "kernel/evaluate.hpp"
 
 namespace mercer {
@@ -69,6 +70,26 @@ double value(const Mixture& mixture, Point delta) {
     sum += mixture.weights[static_cast<std::size_t>(q)] * component_value(mixture, q, delta);
   }
   return sum;
+}
+
+namespace {
+
+/// At z, of unit scale. Independent inputs (Gaussian, Cauchy) or not (Matern): the law of one of them is the same.
+double unit_density(const Kernel& envelope, double z) {
+  using std::numbers::pi;
+  if (std::holds_alternative<Gaussian>(envelope.form)) return std::exp(-z * z / 2) / std::sqrt(2 * pi);
+  if (std::holds_alternative<Cauchy>(envelope.form)) return std::exp(-std::abs(z)) / 2;
+  if (const auto* matern = std::get_if<Matern>(&envelope.form)) {
+    const double k = 2 * matern->nu;
+    return std::exp(std::lgamma((k + 1) / 2) - std::lgamma(k / 2) - (k + 1) / 2 * std::log1p(z * z / k)) / std::sqrt(k * pi);
+  }
+  fail_argument("the components of a spectrum are Gaussian, Student or Laplace");
+}
+
+}  // namespace
+
+double folded_density(const Kernel& envelope, double mean, double scale, double frequency) {
+  return (unit_density(envelope, (frequency - mean) / scale) + unit_density(envelope, (frequency + mean) / scale)) / scale;
 }
 
 }  // namespace mercer

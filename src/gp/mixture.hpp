@@ -31,4 +31,9 @@ double component_value(const Mixture& mixture, Index q, Point delta);
 /// k(δ). O(Qd).
 double value(const Mixture& mixture, Point delta);
 
+/// The spectral law of an envelope (Gaussian, Matern, Cauchy) in one input, shifted by ±mean, stretched by scale > 0 and
+/// folded onto frequencies s >= 0: p((s - mean)/scale)/scale + p((s + mean)/scale)/scale. Times w_q it compares with
+/// power_density.
+double folded_density(const Kernel& envelope, double mean, double scale, double frequency);
+
 }  // namespace mercer

@@ -115,7 +115,7 @@ void Range::add(double value) {
   empty = false;
 }
 
-Axis::Axis(Range range, bool log, double padding) : log_(log) {
+Axis::Axis(Range range, bool log, double padding, Timeline::Unit time) : log_(log), time_(time) {
   if (range.empty) range = log ? Range{1, 10, false} : Range{0, 1, false};
   if (log) {
     double from = std::log10(range.low);
@@ -141,7 +141,7 @@ Axis::Axis(Range range, bool log, double padding) : log_(log) {
 }
 
 std::vector<Tick> Axis::ticks_for(int tick_count) const {
-  return log_ ? log_ticks(low_, high_, tick_count) : linear_ticks(low_, high_, tick_count);
+  return log_ ? log_ticks(low_, high_, tick_count) : calendar_ticks(low_, high_, tick_count, time_);
 }
 
 void Axis::place(double first, double last, int tick_count) {
@@ -153,7 +153,7 @@ void Axis::place(double first, double last, int tick_count) {
 double Axis::pixel(double value) const {
   const double share = log_ ? (std::log10(value) - std::log10(low_)) / (std::log10(high_) - std::log10(low_))
                             : (value - low_) / (high_ - low_);
-  return first_ + share * (last_ - first_);
+  return first_ + std::clamp(share, -100.0, 100.0) * (last_ - first_);  // what is far outside may be anywhere there
 }
 
 }  // namespace mercer::plot

@@ -21,6 +21,9 @@ constexpr double axis_label_height = 24;
 /// The title at the top left of `area`, smaller when it is long; returns the y under it.
 double draw_title(Svg& svg, const std::string& title, const Box& area);
 
+/// Documents of this library in one, from left to right or downwards.
+std::string put_together(const std::vector<std::string>& svgs, bool downwards);
+
 /// Width of the widest tick label.
 double widest(const std::vector<Tick>& ticks);
 

@@ -186,6 +186,14 @@ void Svg::circle(Spot centre, double radius, const Paint& paint) {
   end_shape(paint);
 }
 
+void Svg::dots(const std::vector<Spot>& centres, double radius, const Paint& paint) {
+  if (centres.empty()) return;
+  out_ += "<path d=\"";
+  for (const Spot& centre : centres) out_ += "M" + pixels(centre.x) + " " + pixels(centre.y) + "h0";
+  out_ += "\" stroke-linecap=\"round\"";  // a line of no length has round ends all the same
+  end_shape({.stroke = paint.fill, .stroke_width = 2 * radius, .opacity = paint.opacity});
+}
+
 void Svg::text(Spot where, const Label& label, const TextStyle& style) {
   if (label.text.empty()) return;
   out_ += "<text";
@@ -195,6 +203,7 @@ void Svg::text(Spot where, const Label& label, const TextStyle& style) {
   attribute("text-anchor", style.anchor);
   attribute("fill", style.colour);
   if (style.bold) attribute("font-weight", "600");
+  if (style.halo) out_ += " stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
   if (style.angle != 0) {
     attribute("transform", "rotate(" + pixels(style.angle) + " " + pixels(where.x) + " " + pixels(where.y) + ")");
   }

@@ -41,7 +41,8 @@ struct TextStyle {
   const char* anchor = "start";  ///< "start", "middle" or "end" of the text is at the spot
   const char* colour = "#333333";
   bool bold = false;
-  double angle = 0;  ///< degrees, clockwise, about the spot
+  double angle = 0;   ///< degrees, clockwise, about the spot
+  bool halo = false;  ///< a white rim, to be read over lines
 };
 
 /// An SVG document written element by element. Equal calls give equal bytes; no element has an id, so that documents can be
@@ -56,6 +57,8 @@ class Svg {
   /// Many boxes of one colour as one element, a quarter of the bytes of as many rects.
   void boxes(const std::vector<Box>& all, const Paint& paint);
   void circle(Spot centre, double radius, const Paint& paint);
+  /// Many discs of one size and colour (paint.fill) as one element.
+  void dots(const std::vector<Spot>& centres, double radius, const Paint& paint);
   void text(Spot where, const Label& label, const TextStyle& style);
 
   /// What is drawn between the two is cut off at the edges of the box.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-VERBS = ["fit", "predict", "score", "gram", "info", "tune", "plan", "accumulate", "merge", "solve", "demo", "bench"]
+VERBS = ["fit", "predict", "score", "plot", "gram", "info", "tune", "plan", "accumulate", "merge", "solve", "demo", "bench"]
 EVERYWHERE = ["--seed", "--threads", "--memory", "--json", "--quiet"]
 
 

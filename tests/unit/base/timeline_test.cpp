@@ -152,5 +152,24 @@ TEST(Timeline, SpansInWords) {
   EXPECT_EQ(format_span(Unit::days, 1.0 / 0.0), "infinite");
 }
 
+TEST(Timeline, BriefSpans) {
+  using Unit = Timeline::Unit;
+  EXPECT_EQ(brief_span(Unit::years, 1.003), "1 year");
+  EXPECT_EQ(brief_span(Unit::years, 10.66), "10.7 years");
+  EXPECT_EQ(brief_span(Unit::years, 0.5), "6 months");
+  EXPECT_EQ(brief_span(Unit::years, 0.2), "2.4 months");
+  EXPECT_EQ(brief_span(Unit::days, 182.3), "6 months");
+  EXPECT_EQ(brief_span(Unit::days, 364.6), "1 year");
+  EXPECT_EQ(brief_span(Unit::days, 29.53), "29.5 days");
+  EXPECT_EQ(brief_span(Unit::days, 7), "7 days");
+  EXPECT_EQ(brief_span(Unit::days, 0.998), "1 day");
+  EXPECT_EQ(brief_span(Unit::days, 0.5), "12 hours");
+  EXPECT_EQ(brief_span(Unit::days, 1.0 / 96), "15 minutes");
+  EXPECT_EQ(brief_span(Unit::days, 2.5 / 86400), "2.5 seconds");
+  EXPECT_EQ(brief_span(Unit::days, 0.25 / 86400), format_span(Unit::days, 0.25 / 86400));
+  EXPECT_EQ(brief_span(Unit::none, 3.14159), "3.14");
+  EXPECT_EQ(brief_span(Unit::days, std::numeric_limits<double>::infinity()), "infinite");
+}
+
 }  // namespace
 }  // namespace mercer

@@ -11,8 +11,10 @@
 #include <limits>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "plot/svg.hpp"
 #include "unit/plot/well_formed.hpp"
 
 namespace mercer::plot {
@@ -298,6 +300,100 @@ TEST(Chart, AMillionPointsStayASmallLine) {
   LineChart chart;
   chart.series = {curve};
   EXPECT_LT(render(chart).size(), 2000000U);
+}
+
+TEST(Chart, NestedBandsAreDrawnAndShownInTheLegend) {
+  LineChart chart;
+  chart.series = {series("fan", {0, 1, 2}, {0, 0, 0})};
+  chart.series[0].low = {-2, -2, -2};
+  chart.series[0].high = {2, 2, 2};
+  chart.series[0].inner = {{{-1, -1, -1}, {1, 1, 1}}};
+  const std::string svg = render(chart);
+  EXPECT_EQ(count(svg, "Z\""), 2U);
+  EXPECT_EQ(count(svg, "opacity=\"0.18\""), 4U);  // two in the plot, two in the legend
+  chart.series[0].inner[0].low.pop_back();
+  EXPECT_THROW(render(chart), Error);
+  chart.series[0].inner[0].low.push_back(-1);
+  chart.series[0].low.clear();
+  chart.series[0].high.clear();
+  EXPECT_THROW(render(chart), Error);  // an inner band without an outer one
+}
+
+TEST(Chart, ManyPointsAreOneElement) {
+  LineChart chart;
+  std::vector<double> x(1000);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+  chart.series = {series("", x, x, Series::Mark::points)};
+  const std::string svg = render(chart);
+  EXPECT_EQ(count(svg, "<circle"), 0U);
+  EXPECT_EQ(count(svg, "h0"), 1000U);
+}
+
+TEST(Chart, RulesAndNotesStayInsideAndApart) {
+  LineChart chart;
+  chart.series = {series("", {0, 1, 2}, {0, 5, 0})};
+  chart.rules = {{1.5, "training ends"}, {7, "outside"}, {nan_value, "nowhere"}};
+  for (int k = 0; k < 9; ++k) chart.notes.push_back({1, 5, "peak " + std::to_string(k)});
+  chart.notes.push_back({0, 0, "a long note at the very edge"});
+  chart.notes.push_back({nan_value, 0, "nothing"});
+  const std::string svg = render(chart);
+  EXPECT_EQ(well_formed(svg), "");
+  EXPECT_EQ(count(svg, ">training ends<"), 1U);
+  EXPECT_EQ(count(svg, "outside") + count(svg, "nowhere") + count(svg, "nothing"), 0U);
+  EXPECT_EQ(count(svg, ">peak 0<"), 1U);
+  EXPECT_EQ(count(svg, ">peak 8<"), 0U);  // no room left above
+  const std::regex place(R"re(<text x="([0-9.]+)" y="([0-9.]+)"[^>]*paint-order[^>]*>([^<]+)<)re");
+  std::vector<std::pair<double, double>> seen;
+  for (auto i = std::sregex_iterator(svg.begin(), svg.end(), place); i != std::sregex_iterator(); ++i) {
+    const double half = text_width({(*i)[3], ""}, 12) / 2;
+    EXPECT_GE(std::stod((*i)[1]) - half, 0);
+    EXPECT_LE(std::stod((*i)[1]) + half, 720);
+    for (const auto& [x, y] : seen) {
+      const bool near = std::abs(x - std::stod((*i)[1])) < 30;
+      EXPECT_TRUE(!near || std::abs(y - std::stod((*i)[2])) >= 12);
+    }
+    seen.emplace_back(std::stod((*i)[1]), std::stod((*i)[2]));
+  }
+  EXPECT_GE(seen.size(), 2U);
+}
+
+/// What lies outside the given limits is cut off, also when it is too large for any coordinate.
+TEST(Chart, LimitsOfTheHeight) {
+  LineChart chart;
+  chart.series = {series("", {0, 1, 2, 3}, {0, 1, 1e200, 0})};
+  chart.y_low = -1;
+  chart.y_high = 2;
+  const std::string svg = render(chart);
+  EXPECT_NE(svg.find(">1.5<"), std::string::npos);
+  EXPECT_EQ(count(svg, "×10"), 0U);
+  EXPECT_EQ(count(svg, "<path"), 1U);
+  EXPECT_EQ(svg.find(" 0L"), std::string::npos);  // 1e200 is high up, not at 0
+}
+
+TEST(Chart, PanelsBeginAtTheSamePlace) {
+  LineChart narrow;
+  narrow.title = "narrow";
+  narrow.y_label = "y";
+  narrow.series = {series("a", {0, 1}, {0, 1})};
+  narrow.height = 300;
+  LineChart wide = narrow;
+  wide.title = "wide";
+  wide.series[0].y = {-100000, 200000};
+  const std::string both = render(std::vector{narrow, wide});
+  EXPECT_EQ(well_formed(both), "");
+  EXPECT_NE(both.find("width=\"720\" height=\"600\""), std::string::npos);
+  const std::regex clip(R"re(<svg x="([0-9.]+)" y="[0-9.]+" width="[0-9.]+" height="[0-9.]+" viewBox)re");
+  std::vector<std::string> left;
+  for (auto i = std::sregex_iterator(both.begin(), both.end(), clip); i != std::sregex_iterator(); ++i)
+    left.push_back((*i)[1]);
+  ASSERT_EQ(left.size(), 2U);
+  EXPECT_EQ(left[0], left[1]);
+  EXPECT_EQ(render(std::vector{wide}), render(wide));
+  EXPECT_THROW(render(std::vector<LineChart>{}), Error);
+  wide.width = 20;
+  EXPECT_THROW(render(wide), Error);
+  wide.width = nan_value;
+  EXPECT_THROW(render(wide), Error);
 }
 
 }  // namespace
