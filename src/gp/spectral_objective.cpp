@@ -90,11 +90,12 @@ double SpectralObjective::evaluate(std::span<const double> at_coordinates, std::
   std::vector<SparseGradient> gradients(points_.size());
   std::vector<double> values(points_.size());
   const bool few_rows = x_.rows < processes.front().columns();  // n × n matrices are then the smaller
-  std::vector<SparseStatistics> statistics;
-  if (!few_rows) statistics = sparse_statistics(x_, residuals, drawn, true, memory_bytes_);
+  if (!few_rows) sparse_statistics(x_, residuals, drawn, true, memory_bytes_, workspace_);
+  workspace_.squares.resize(points_.size());
   parallel_for(static_cast<Index>(points_.size()), [&](Index k) {
     values[at(k)] = few_rows ? small_likelihood(x_, residuals, processes[at(k)], &gradients[at(k)])
-                             : sparse_likelihood(statistics[at(k)], processes[at(k)], &gradients[at(k)]);
+                             : sparse_likelihood(workspace_.statistics[at(k)], processes[at(k)], &gradients[at(k)],
+                                                 workspace_.squares[at(k)]);
   });
   SpectralGradient total = zero_gradient(parameters);
   const double share = 1 / static_cast<double>(points_.size());

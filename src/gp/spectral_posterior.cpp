@@ -106,10 +106,10 @@ SpectralPosterior SpectralPosterior::condition(ConstMatrix x, ConstMatrix y, con
 SpectralPosterior SpectralPosterior::conditioned_on(ConstMatrix x, ConstMatrix y, Index memory_bytes) const {
   const Matrix<double> residuals = without_mean(x, y, draws_.front().process.mean);
   std::vector<SpectralDraw> draws;
+  SparseWorkspace workspace;
   for (const SpectralDraw& draw : draws_) {  // one after the other: each needs (2M)² numbers for its sums
-    const std::vector<SparseStatistics> statistics =
-        sparse_statistics(x, residuals, {draw.process.frequencies}, false, memory_bytes);
-    draws.push_back(condition_draw(statistics.front(), draw.process));
+    sparse_statistics(x, residuals, {draw.process.frequencies}, false, memory_bytes, workspace);
+    draws.push_back(condition_draw(workspace.statistics.front(), draw.process));
   }
   return SpectralPosterior(std::move(draws));
 }
