@@ -34,6 +34,9 @@ const std::vector<Experiment>& experiments() {
       {"psketch-table2", "river flows and prices: mean relative error, exact and sketched", psketch_table2},
       {"psketch-table6", "river flows and prices: relative error of every target", psketch_table6},
       {"conformal", "five data sets: how often 90 % intervals hold the truth, of means and of quantiles", conformal},
+      {"sm-fig1", "spectral mixtures: kernel error during training by the allocation of spectral points", sm_fig1},
+      {"sm-fig2", "spectral mixtures: training of exact, variational and sparse-spectrum processes", sm_fig2},
+      {"sm-series", "airline, CO2 and sunspots: forecasts of spectral-mixture processes", sm_series},
   };
   return all;
 }

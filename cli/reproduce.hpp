@@ -59,6 +59,9 @@ Findings psketch_table1(const Settings& settings);
 Findings psketch_table2(const Settings& settings);
 Findings psketch_table6(const Settings& settings);
 Findings conformal(const Settings& settings);
+Findings sm_fig1(const Settings& settings);
+Findings sm_fig2(const Settings& settings);
+Findings sm_series(const Settings& settings);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // What several of them need.

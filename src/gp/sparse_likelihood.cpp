@@ -26,28 +26,23 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// Symmetric matrix times vector.
-std::vector<double> times(const Matrix<double>& a, std::span<const double> x) {
-  std::vector<double> y(at(a.rows()));
-  for (Index i = 0; i < a.rows(); ++i) y[at(i)] = dot(a.row(i), x);
-  return y;
-}
-
-/// The statistics of points with their amplitudes, outputs rotated.
+/// The statistics of points with their amplitudes, outputs rotated. Scaled matrices are not formed: D A D x = D(A(Dx)).
 class Scaled {
  public:
   Scaled(const SparseStatistics& s, const SparseProcess& process) : statistics_(s), process_(process) {
     scale_ = process.amplitudes;
     scale_.insert(scale_.end(), process.amplitudes.begin(), process.amplitudes.end());
-    gram = scaled(s.gram);
   }
 
-  Matrix<double> scaled(const Matrix<double>& a) const {
-    Matrix<double> out(a.rows(), a.cols());
-    for (Index i = 0; i < a.rows(); ++i) {
-      for (Index j = 0; j < a.cols(); ++j) out(i, j) = scale_[at(i)] * a(i, j) * scale_[at(j)];
-    }
-    return out;
+  /// D A D x for symmetric A.
+  std::vector<double> times(const Matrix<double>& a, std::span<const double> x) const {
+    Matrix<double> in(a.rows(), 1);
+    std::ranges::transform(x, scale_, in.values().begin(), std::multiplies<>());
+    Matrix<double> out(a.rows(), 1);
+    gemm<double>(false, false, 1.0, a, in, 0.0, out);
+    std::vector<double> y(scale_.size());
+    std::ranges::transform(out.values(), scale_, y.begin(), std::multiplies<>());
+    return y;
   }
 
   /// Φᵀ(x_k∘r̃_a), or Φᵀr̃_a for k = -1.
@@ -80,7 +75,7 @@ class Scaled {
     return sum;
   }
 
-  Matrix<double> gram;
+  const std::vector<double>& scale() const { return scale_; }
 
  private:
   const SparseStatistics& statistics_;
@@ -97,15 +92,19 @@ struct Rotated {
   std::vector<double> features;  ///< g = Φᵀα
 };
 
-/// False when R is not positive definite. Adds b R⁻¹ to `t` when a gradient is wanted.
-bool rotated_likelihood(const Scaled& s, const SparseProcess& process, Index rows, Index a, bool gradient, Rotated& out,
-                        Matrix<double>& t) {
+/// False when R is not positive definite. Adds b D R⁻¹D, D the amplitudes, to the lower triangle of `squares.t` when a
+/// gradient is wanted.
+bool rotated_likelihood(const Scaled& s, const SparseStatistics& statistics, const SparseProcess& process, Index a,
+                        bool gradient, Rotated& out, SparseWorkspace::Squares& squares) {
   const double b = process.share.values[at(a)];
   const double v = process.noise;
-  const Index columns = s.gram.rows();
-  Matrix<double> r(columns, columns);
+  const Matrix<double>& gram = statistics.gram;
+  const Index columns = gram.rows();
+  const std::vector<double>& scale = s.scale();
+  Matrix<double>& r = squares.r;
   for (Index i = 0; i < columns; ++i) {
-    for (Index j = 0; j <= i; ++j) r(i, j) = b * s.gram(i, j);
+    const double row = b * scale[at(i)];
+    for (Index j = 0; j <= i; ++j) r(i, j) = row * gram(i, j) * scale[at(j)];
     r(i, i) += v;
   }
   if (cholesky(r) >= 0) return false;
@@ -117,25 +116,29 @@ bool rotated_likelihood(const Scaled& s, const SparseProcess& process, Index row
   double log_determinant = 0;
   for (Index i = 0; i < columns; ++i) log_determinant += 2 * std::log(r(i, i));
   const double misfit = s.residual_square(a) - dot(c, out.weights);
-  const auto n = static_cast<double>(rows);
+  const auto n = static_cast<double>(statistics.rows);
   const auto free = n - static_cast<double>(columns);
   out.value = misfit / (2 * v) + (log_determinant + free * std::log(v) + n * std::log(2 * std::numbers::pi)) / 2;
   if (!gradient) return true;
-  const Matrix<double> inverse_r = inverse_of(r);
-  const std::vector<double> gb = times(s.gram, out.weights);
+  cholesky_inverse(r, squares.work);
+  const std::vector<double> gb = s.times(gram, out.weights);
   out.features.resize(c.size());
   for (std::size_t i = 0; i < c.size(); ++i) out.features[i] = (c[i] - gb[i]) / v;
   double inverse_trace = 0;
-  for (Index i = 0; i < columns; ++i) inverse_trace += inverse_r(i, i);
-  out.trace = b > 0 ? (static_cast<double>(columns) - v * inverse_trace) / b
-                    : std::inner_product(inverse_r.values().begin(), inverse_r.values().end(), s.gram.values().begin(), 0.0);
+  for (Index i = 0; i < columns; ++i) inverse_trace += r(i, i);
+  out.trace = 0;  // where b is 0, R⁻¹ = I/v
+  for (Index i = 0; i < columns && b == 0; ++i) out.trace += scale[at(i)] * scale[at(i)] * gram(i, i) / v;
+  if (b > 0) out.trace = (static_cast<double>(columns) - v * inverse_trace) / b;
   // βᵀβ of the scaled features √bΦ is b gᵀg, since √b Φᵀα = β.
   out.log_noise = -misfit / (2 * v) + (b * dot(out.features, out.features) + v * inverse_trace + free) / 2;
-  std::ranges::transform(inverse_r.values(), t.values(), t.values().begin(),
-                         [&](double value, double sum) { return sum + b * value; });
+  for (Index i = 0; i < columns; ++i) {
+    const double row = b * scale[at(i)];
+    for (Index j = 0; j <= i; ++j) squares.t(i, j) += row * r(i, j) * scale[at(j)];
+  }
   return true;
 }
 
+/// `t` is D T D, so that its products with statistics of amplitude 1 are those of T with D A D.
 void point_gradient(const Scaled& s, const SparseStatistics& statistics, const SparseProcess& process,
                     const std::vector<Rotated>& outputs, const Matrix<double>& t, SparseGradient& g) {
   const Index m = process.frequencies.rows();
@@ -143,7 +146,7 @@ void point_gradient(const Scaled& s, const SparseStatistics& statistics, const S
   constexpr double two_pi = 2 * std::numbers::pi;
   g.log_amplitude.assign(at(m), 0.0);
   for (Index j = 0; j < m; ++j) {
-    double sum = dot(t.row(j), s.gram.row(j)) + dot(t.row(m + j), s.gram.row(m + j));
+    double sum = dot(t.row(j), statistics.gram.row(j)) + dot(t.row(m + j), statistics.gram.row(m + j));
     for (const Rotated& out : outputs) {
       sum -= out.weights[at(j)] * out.features[at(j)] + out.weights[at(m + j)] * out.features[at(m + j)];
     }
@@ -151,14 +154,14 @@ void point_gradient(const Scaled& s, const SparseStatistics& statistics, const S
   }
   g.frequencies = Matrix<double>(m, d);
   for (Index k = 0; k < d; ++k) {
-    const Matrix<double> weighted = s.scaled(statistics.weighted[at(k)]);
+    const Matrix<double>& weighted = statistics.weighted[at(k)];
     for (Index j = 0; j < m; ++j) {
       g.frequencies(j, k) = two_pi * (dot(t.row(m + j), weighted.row(j)) - dot(t.row(j), weighted.row(m + j)));
     }
     for (std::size_t a = 0; a < outputs.size(); ++a) {
       const std::vector<double>& beta = outputs[a].weights;
       const std::vector<double> c = s.cross(k, static_cast<Index>(a));
-      const std::vector<double> ab = times(weighted, beta);
+      const std::vector<double> ab = s.times(weighted, beta);
       for (Index j = 0; j < m; ++j) {
         const double u_cos = (c[at(j)] - ab[at(j)]) / process.noise;
         const double u_sin = (c[at(m + j)] - ab[at(m + j)]) / process.noise;
@@ -178,7 +181,7 @@ void mean_gradient(const Scaled& s, const SparseStatistics& statistics, const Sp
     for (Index o = 0; o < p; ++o) g.mean(k, o) = -statistics.mean_cross(k, o) / process.noise;
     for (Index a = 0; a < p; ++a) {
       double explained = 0;
-      for (Index i = 0; i < s.gram.rows(); ++i) explained += s.mean_feature(i, k) * outputs[at(a)].weights[at(i)];
+      for (Index i = 0; i < statistics.gram.rows(); ++i) explained += s.mean_feature(i, k) * outputs[at(a)].weights[at(i)];
       for (Index o = 0; o < p; ++o) g.mean(k, o) += u(o, a) * explained / process.noise;
     }
   }
@@ -233,21 +236,27 @@ OutputShare output_share(ConstMatrix b) {
   return {std::move(eigen.values), transposed(eigen.vectors)};
 }
 
-double sparse_likelihood(const SparseStatistics& statistics, const SparseProcess& process, SparseGradient* gradient) {
+double sparse_likelihood(const SparseStatistics& statistics, const SparseProcess& process, SparseGradient* gradient,
+                         SparseWorkspace::Squares& squares) {
   const Scaled s(statistics, process);
   const Index p = process.share.outputs();
-  Matrix<double> t(process.columns(), process.columns());
+  const Index columns = process.columns();
+  for (Matrix<double>* m : {&squares.r, &squares.t, &squares.work}) {
+    if (m->rows() != columns) *m = Matrix<double>(columns, columns);
+  }
+  std::ranges::fill(squares.t.values(), 0.0);
   std::vector<Rotated> outputs(at(p));
   double value = 0;
   for (Index a = 0; a < p; ++a) {
-    if (!rotated_likelihood(s, process, statistics.rows, a, gradient != nullptr, outputs[at(a)], t))
+    if (!rotated_likelihood(s, statistics, process, a, gradient != nullptr, outputs[at(a)], squares))
       return std::numeric_limits<double>::infinity();
     value += outputs[at(a)].value;
   }
   if (gradient == nullptr) return value;
+  mirror_lower(squares.t);
   gradient->log_noise = 0;
   for (const Rotated& out : outputs) gradient->log_noise += out.log_noise;
-  point_gradient(s, statistics, process, outputs, t, *gradient);
+  point_gradient(s, statistics, process, outputs, squares.t, *gradient);
   mean_gradient(s, statistics, process, outputs, *gradient);
   output_gradient(process, outputs, *gradient);
   return value;

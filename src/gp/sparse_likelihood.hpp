@@ -50,11 +50,31 @@ struct SparseStatistics {
   Matrix<double> mean_cross;             ///< [1, x]ᵀr, (1 + d) × p
 };
 
+/// Memory that one evaluation after the other uses: fresh pages cost as much as the sums that are written on them.
+struct SparseWorkspace {
+  struct Sums {
+    Matrix<double> gram;
+    std::vector<Matrix<double>> weighted;
+    Matrix<double> cross;
+    Matrix<double> features;    ///< of a block of rows
+    Matrix<double> tilted;      ///< the same times √x
+    Matrix<double> companions;  ///< of the block: r, x∘r, 1, x
+  };
+  struct Squares {
+    Matrix<double> r;  ///< R, its factor, its inverse
+    Matrix<double> t;  ///< T
+    Matrix<double> work;
+  };
+  std::vector<Sums> sums;                    ///< by draw and chunk of rows
+  std::vector<SparseStatistics> statistics;  ///< by draw
+  std::vector<Squares> squares;              ///< by draw
+};
+
 /// The statistics of each of `frequencies` (one set per Monte Carlo draw, equal sizes) for residuals r = y - m(x), draws and
-/// blocks of rows in parallel. `memory_bytes` bounds the partial sums; results do not depend on the number of threads.
-std::vector<SparseStatistics> sparse_statistics(ConstMatrix x, ConstMatrix residuals,
-                                                const std::vector<Matrix<double>>& frequencies, bool gradient,
-                                                Index memory_bytes);
+/// blocks of rows in parallel, left in workspace.statistics. `memory_bytes` bounds the partial sums; results do not depend
+/// on the number of threads.
+void sparse_statistics(ConstMatrix x, ConstMatrix residuals, const std::vector<Matrix<double>>& frequencies, bool gradient,
+                       Index memory_bytes, SparseWorkspace& workspace);
 
 struct SparseGradient {
   Matrix<double> frequencies;         ///< M × d
@@ -68,7 +88,8 @@ struct SparseGradient {
 ///   (1/2v)(rᵀr - √b rᵀΦβ) + ½ log|R| + ½(n - 2M) log v + ½ n log 2π.
 /// Everything comes from the statistics: there is no second pass over rows. O((2M)³ p). Infinity when R is not
 /// positive definite in floating point.
-double sparse_likelihood(const SparseStatistics& statistics, const SparseProcess& process, SparseGradient* gradient);
+double sparse_likelihood(const SparseStatistics& statistics, const SparseProcess& process, SparseGradient* gradient,
+                         SparseWorkspace::Squares& squares);
 
 /// The same from the rows themselves by n × n matrices, r = y - m(x): O(n³p + n²M). For fewer rows than columns.
 double small_likelihood(ConstMatrix x, ConstMatrix residuals, const SparseProcess& process, SparseGradient* gradient);

@@ -18,12 +18,20 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Sums over one chunk of rows for one draw.
-struct Partial {
-  Matrix<double> gram;
-  std::vector<Matrix<double>> weighted;  ///< Φᵀdiag(x_k - least_k)Φ: weights that are not negative, so that it is a syrk
-  Matrix<double> cross;
-};
+using Sums = SparseWorkspace::Sums;
+
+/// Of this shape and 0, in the memory it has where that will do.
+void clear(Matrix<double>& m, Index rows, Index cols) {
+  if (m.rows() != rows || m.cols() != cols) {
+    m = Matrix<double>(rows, cols);
+  } else {
+    std::ranges::fill(m.values(), 0.0);
+  }
+}
+
+void shape(Matrix<double>& m, Index rows, Index cols) {
+  if (m.rows() != rows || m.cols() != cols) m = Matrix<double>(rows, cols);
+}
 
 /// rows × (p(1 + d) + 1 + d): r, x_1∘r, …, x_d∘r, 1, x.
 void fill_companions(ConstMatrix x, ConstMatrix r, MutMatrix out) {
@@ -38,27 +46,24 @@ void fill_companions(ConstMatrix x, ConstMatrix r, MutMatrix out) {
   }
 }
 
-void accumulate(ConstMatrix x, ConstMatrix r, const Matrix<double>& turns, std::span<const double> least, Partial& sums) {
-  const Index columns = 2 * turns.rows();
-  Matrix<double> phi(block_rows, columns);
-  Matrix<double> tilted(sums.weighted.empty() ? 0 : block_rows, columns);
-  Matrix<double> companions(block_rows, sums.cross.cols());
+/// Weighted sums are Φᵀdiag(x_k - least_k)Φ: weights that are not negative make it a syrk.
+void accumulate(ConstMatrix x, ConstMatrix r, const Matrix<double>& turns, std::span<const double> least, Sums& sums) {
   for (Index first = 0; first < x.rows; first += block_rows) {
     check_stop();
     const Index rows = std::min(block_rows, x.rows - first);
     const ConstMatrix block = x.row_range(first, rows);
-    const MutMatrix features = phi.view().row_range(0, rows);
+    const MutMatrix features = sums.features.view().row_range(0, rows);
     unit_features(block, turns, features);
-    fill_companions(block, r.row_range(first, rows), companions.view().row_range(0, rows));
+    fill_companions(block, r.row_range(first, rows), sums.companions.view().row_range(0, rows));
     accumulate_gram<double>(features, sums.gram);
-    gemm<double>(true, false, 1.0, features, companions.view().row_range(0, rows), 1.0, sums.cross);
+    gemm<double>(true, false, 1.0, features, sums.companions.view().row_range(0, rows), 1.0, sums.cross);
     for (Index k = 0; k < static_cast<Index>(sums.weighted.size()); ++k) {
       for (Index i = 0; i < rows; ++i) {
         const double root = std::sqrt(block(i, k) - least[at(k)]);
         const std::span<const double> from = features.row(i);
-        std::ranges::transform(from, tilted.row(i).begin(), [&](double f) { return root * f; });
+        std::ranges::transform(from, sums.tilted.row(i).begin(), [&](double f) { return root * f; });
       }
-      accumulate_gram<double>(tilted.view().row_range(0, rows), sums.weighted[at(k)]);
+      accumulate_gram<double>(sums.tilted.view().row_range(0, rows), sums.weighted[at(k)]);
     }
   }
 }
@@ -68,22 +73,24 @@ void add(const Matrix<double>& from, Matrix<double>& to) {
 }
 
 /// Adds the chunks in order and undoes the shift of the weights: Φᵀdiag(x_k)Φ = Φᵀdiag(x_k - least_k)Φ + least_k ΦᵀΦ.
-void finish(std::span<Partial> chunks, std::span<const double> least, SparseStatistics& statistics) {
-  Partial& total = chunks[0];
-  for (const Partial& chunk : chunks.subspan(1)) {
+void finish(std::span<Sums> chunks, std::span<const double> least, SparseStatistics& statistics) {
+  Sums& total = chunks[0];
+  for (const Sums& chunk : chunks.subspan(1)) {
     add(chunk.gram, total.gram);
     add(chunk.cross, total.cross);
     for (std::size_t k = 0; k < total.weighted.size(); ++k) add(chunk.weighted[k], total.weighted[k]);
   }
   for (std::size_t k = 0; k < total.weighted.size(); ++k) {
-    std::ranges::transform(total.weighted[k].values(), total.gram.values(), total.weighted[k].values().begin(),
-                           [&](double a, double g) { return a + least[k] * g; });
+    if (least[k] != 0) {
+      std::ranges::transform(total.weighted[k].values(), total.gram.values(), total.weighted[k].values().begin(),
+                             [&](double a, double g) { return a + least[k] * g; });
+    }
     mirror_lower(total.weighted[k]);
   }
   mirror_lower(total.gram);
-  statistics.gram = std::move(total.gram);
-  statistics.weighted = std::move(total.weighted);
-  statistics.cross = std::move(total.cross);
+  std::swap(statistics.gram, total.gram);
+  std::swap(statistics.weighted, total.weighted);
+  std::swap(statistics.cross, total.cross);
 }
 
 std::vector<double> column_minima(ConstMatrix x) {
@@ -116,9 +123,8 @@ Matrix<double> sparse_features(ConstMatrix x, const SparseProcess& process) {
   return phi;
 }
 
-std::vector<SparseStatistics> sparse_statistics(ConstMatrix x, ConstMatrix residuals,
-                                                const std::vector<Matrix<double>>& frequencies, bool gradient,
-                                                Index memory_bytes) {
+void sparse_statistics(ConstMatrix x, ConstMatrix residuals, const std::vector<Matrix<double>>& frequencies, bool gradient,
+                       Index memory_bytes, SparseWorkspace& workspace) {
   const auto draws = static_cast<Index>(frequencies.size());
   const Index columns = 2 * frequencies.front().rows();
   const Index d = x.cols;
@@ -129,31 +135,37 @@ std::vector<SparseStatistics> sparse_statistics(ConstMatrix x, ConstMatrix resid
       std::clamp(std::min(x.rows / chunk_least, memory_bytes / std::max<Index>(partial_bytes, 1)), Index{1}, most_chunks);
   const Index chunk_rows = (x.rows + chunks - 1) / chunks;
   const std::vector<double> least = column_minima(x);
-  std::vector<Partial> partials(at(draws * chunks));
+  workspace.sums.resize(at(draws * chunks));
   parallel_for(draws * chunks, [&](Index task) {
-    Partial& sums = partials[at(task)];
-    sums.gram = Matrix<double>(columns, columns);
-    sums.cross = Matrix<double>(columns, companions);
-    if (gradient) sums.weighted.assign(at(d), Matrix<double>(columns, columns));
+    Sums& sums = workspace.sums[at(task)];
+    clear(sums.gram, columns, columns);
+    clear(sums.cross, columns, companions);
+    sums.weighted.resize(gradient ? at(d) : 0);
+    for (Matrix<double>& weighted : sums.weighted) clear(weighted, columns, columns);
+    shape(sums.features, block_rows, columns);
+    shape(sums.tilted, gradient ? block_rows : 0, columns);
+    shape(sums.companions, block_rows, companions);
     const Index first = std::min(x.rows, task % chunks * chunk_rows);
     const Index rows = std::min(chunk_rows, x.rows - first);
     accumulate(x.row_range(first, rows), residuals.row_range(first, rows), frequencies[at(task / chunks)], least, sums);
   });
-  SparseStatistics shared;
-  shared.rows = x.rows;
-  shared.residual_gram = Matrix<double>(residuals.cols, residuals.cols);
-  gemm<double>(true, false, 1.0, residuals, residuals, 0.0, shared.residual_gram);
-  shared.mean_cross = Matrix<double>(1 + d, residuals.cols);
+  Matrix<double> residual_gram(residuals.cols, residuals.cols);
+  gemm<double>(true, false, 1.0, residuals, residuals, 0.0, residual_gram);
+  Matrix<double> mean_cross(1 + d, residuals.cols);
   for (Index i = 0; i < x.rows; ++i) {
     for (Index a = 0; a < residuals.cols; ++a) {
-      shared.mean_cross(0, a) += residuals(i, a);
-      for (Index k = 0; k < d; ++k) shared.mean_cross(1 + k, a) += x(i, k) * residuals(i, a);
+      mean_cross(0, a) += residuals(i, a);
+      for (Index k = 0; k < d; ++k) mean_cross(1 + k, a) += x(i, k) * residuals(i, a);
     }
   }
-  std::vector<SparseStatistics> result(at(draws), shared);
-  parallel_for(draws,
-               [&](Index k) { finish(std::span(partials).subspan(at(k * chunks), at(chunks)), least, result[at(k)]); });
-  return result;
+  workspace.statistics.resize(at(draws));
+  parallel_for(draws, [&](Index k) {
+    SparseStatistics& statistics = workspace.statistics[at(k)];
+    statistics.rows = x.rows;
+    statistics.residual_gram = residual_gram;
+    statistics.mean_cross = mean_cross;
+    finish(std::span(workspace.sums).subspan(at(k * chunks), at(chunks)), least, statistics);
+  });
 }
 
 }  // namespace mercer

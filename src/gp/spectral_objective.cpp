@@ -87,11 +87,16 @@ double SpectralObjective::evaluate(std::span<const double> at_coordinates, std::
       return undefined;
   }
   const Matrix<double> residuals = without_mean(x_, y_, parameters.mean);
-  const std::vector<SparseStatistics> statistics = sparse_statistics(x_, residuals, drawn, true, memory_bytes_);
   std::vector<SparseGradient> gradients(points_.size());
   std::vector<double> values(points_.size());
-  parallel_for(static_cast<Index>(points_.size()),
-               [&](Index k) { values[at(k)] = sparse_likelihood(statistics[at(k)], processes[at(k)], &gradients[at(k)]); });
+  const bool few_rows = x_.rows < processes.front().columns();  // n × n matrices are then the smaller
+  if (!few_rows) sparse_statistics(x_, residuals, drawn, true, memory_bytes_, workspace_);
+  workspace_.squares.resize(points_.size());
+  parallel_for(static_cast<Index>(points_.size()), [&](Index k) {
+    values[at(k)] = few_rows ? small_likelihood(x_, residuals, processes[at(k)], &gradients[at(k)])
+                             : sparse_likelihood(workspace_.statistics[at(k)], processes[at(k)], &gradients[at(k)],
+                                                 workspace_.squares[at(k)]);
+  });
   SpectralGradient total = zero_gradient(parameters);
   const double share = 1 / static_cast<double>(points_.size());
   likelihood_ = 0;

@@ -35,6 +35,7 @@ class SpectralObjective : public Objective {
   double strength_;
   Index memory_bytes_;
   std::vector<SpectralPoints> points_;
+  SparseWorkspace workspace_;
   double likelihood_ = 0;
 };
 

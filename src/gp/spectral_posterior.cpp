@@ -79,6 +79,12 @@ SpectralDraw condition_draw(const SparseStatistics& s, SparseProcess process) {
   return draw;
 }
 
+/// What the sum of squared deviations of K draws' means counts for: Σ/(K - 1) estimates the variance among draws, and the
+/// mean of K draws is itself off by a K-th of that. Nothing is known of it from one draw.
+double between_share(double draws) {
+  return draws > 1 ? (1 + 1 / draws) / (draws - 1) : 0;
+}
+
 /// task(first, rows) over blocks of rows, in parallel.
 template <class Task>
 void for_row_blocks(Index rows, const Task& task) {
@@ -100,10 +106,10 @@ SpectralPosterior SpectralPosterior::condition(ConstMatrix x, ConstMatrix y, con
 SpectralPosterior SpectralPosterior::conditioned_on(ConstMatrix x, ConstMatrix y, Index memory_bytes) const {
   const Matrix<double> residuals = without_mean(x, y, draws_.front().process.mean);
   std::vector<SpectralDraw> draws;
+  SparseWorkspace workspace;
   for (const SpectralDraw& draw : draws_) {  // one after the other: each needs (2M)² numbers for its sums
-    const std::vector<SparseStatistics> statistics =
-        sparse_statistics(x, residuals, {draw.process.frequencies}, false, memory_bytes);
-    draws.push_back(condition_draw(statistics.front(), draw.process));
+    sparse_statistics(x, residuals, {draw.process.frequencies}, false, memory_bytes, workspace);
+    draws.push_back(condition_draw(workspace.statistics.front(), draw.process));
   }
   return SpectralPosterior(std::move(draws));
 }
@@ -126,6 +132,7 @@ void SpectralPosterior::mean(ConstMatrix x, MutMatrix out) const {
 
 void SpectralPosterior::variance(ConstMatrix x, MutMatrix out) const {
   const auto count = static_cast<double>(draws_.size());
+  const double per_square = between_share(count);
   for_row_blocks(x.rows, [&](Index first, Index rows) {
     const ConstMatrix block = x.row_range(first, rows);
     Matrix<double> within(rows, out.cols);
@@ -145,7 +152,7 @@ void SpectralPosterior::variance(ConstMatrix x, MutMatrix out) const {
       }
     }
     for (Index i = 0; i < rows; ++i) {
-      for (Index a = 0; a < out.cols; ++a) out(first + i, a) = within(i, a) + between(i, a) / count;
+      for (Index a = 0; a < out.cols; ++a) out(first + i, a) = within(i, a) + per_square * between(i, a);
     }
   });
 }
@@ -194,10 +201,11 @@ void SpectralPosterior::covariance(ConstMatrix x, Index output, MutMatrix out) c
       accumulate_gram<double>(z, sum);
     }
   }
-  for (Index i = 0; i < x.rows; ++i) {  // deviations of the draws' means, over √K
+  const double root = std::sqrt(between_share(count));
+  for (Index i = 0; i < x.rows; ++i) {  // deviations of the draws' means
     double mean = 0;
     for (Index k = 0; k < means.rows(); ++k) mean += means(k, i) / count;
-    for (Index k = 0; k < means.rows(); ++k) means(k, i) = (means(k, i) - mean) / std::sqrt(count);
+    for (Index k = 0; k < means.rows(); ++k) means(k, i) = root * (means(k, i) - mean);
   }
   accumulate_gram<double>(means, sum);
   mirror_lower(sum);

@@ -33,7 +33,8 @@ class SpectralPosterior {
   const std::vector<SpectralDraw>& draws() const { return draws_; }
 
   void mean(ConstMatrix x, MutMatrix out) const;
-  /// Var f by the law of total variance: the mean over draws of the variance, plus the variance over draws of the mean.
+  /// Var f by the law of total variance: the mean over draws of the variance, plus the variance of the mean among
+  /// draws, estimated from the K at hand and with the error of their average: Σ(m_k - m̄)²/(K - 1)·(1 + 1/K).
   /// O(rows (2M)² p K).
   void variance(ConstMatrix x, MutMatrix out) const;
   /// `count` functions drawn from the posterior, each at all rows: out(i, s·p + a) is output a of function s. Function s

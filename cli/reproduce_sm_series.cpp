@@ -1,0 +1,130 @@
+// Forecasts of four series: a sparse-spectrum process, the exact process and Titsias' bound with the same mixture.
+#include <cmath>
+#include <numbers>
+
+#include "base/random.hpp"
+#include "base/resources.hpp"
+#include "reproduce.hpp"
+
+namespace mercer::cli::reproduce {
+namespace {
+
+struct Series {
+  std::string name, target;
+  Index test;    ///< last rows
+  double cycle;  ///< known period in units of the input; 0: none is known to be sharp
+};
+// Months are twelfths of a year, weeks are in days.
+const std::vector<Series> all_series = {{"airline", "passengers", 48, 1},
+                                        {"co2-monthly", "co2", 120, 1},
+                                        {"co2-weekly", "co2", 456, 365.2425},
+                                        {"sunspots-monthly", "sunspots", 635, 11}};
+
+struct Forecast {
+  double rmse = 0;
+  double mnll = 0;
+  double covered = 0;  ///< share of test rows within the bands of 90 %
+  double period = 0;   ///< 1/frequency of the heaviest component within a tenth of the known cycle's frequency
+  double seconds = 0;  ///< to fit
+};
+
+/// The period of the heaviest component near the cycle; NaN when there is none.
+double period_near(const Model& model, double cycle) {
+  for (const SpectralComponent& c : model.spectrum()) {
+    if (std::abs(c.frequency.front() * cycle - 1) < 0.1) return 1 / c.frequency.front();
+  }
+  return std::nan("");
+}
+
+Forecast forecast(const Rows& train, const Rows& test, double cycle, const FitOptions& options) {
+  ArrayRows source(train.x, train.y);
+  const Stopwatch watch;
+  const Model model = fit(source, options);
+  Forecast f;
+  f.seconds = watch.seconds();
+  Matrix<double> mean(test.x.rows(), 1);
+  Matrix<double> deviation(test.x.rows(), 1);
+  model.predict(test.x, mean, deviation);
+  const double half_width = normal_quantile(0.95);
+  const auto n = static_cast<double>(test.x.rows());
+  for (Index i = 0; i < test.x.rows(); ++i) {
+    const double z = (test.y(i, 0) - mean(i, 0)) / deviation(i, 0);
+    f.rmse += std::pow(test.y(i, 0) - mean(i, 0), 2) / n;
+    f.mnll += (z * z + std::log(2 * std::numbers::pi * deviation(i, 0) * deviation(i, 0))) / 2 / n;
+    f.covered += (std::abs(z) <= half_width ? 1 : 0) / n;
+  }
+  f.rmse = std::sqrt(f.rmse);
+  f.period = period_near(model, cycle);
+  return f;
+}
+
+struct Method {
+  std::string name, kind, kernel;
+  Index seeds;
+};
+
+std::vector<FitOptions> options_of(const Method& method, const Settings& settings) {
+  std::vector<FitOptions> all;
+  for (Index s = 0; s < method.seeds; ++s) {
+    FitOptions options;
+    options.gp.kind = method.kind;
+    if (!method.kernel.empty()) options.kernel = method.kernel;
+    if (settings.quick) options.gp.steps = 3;
+    if (settings.quick) options.gp.points = 20;
+    options.seed = settings.seed + key(s);
+    all.push_back(options);
+  }
+  return all;
+}
+
+}  // namespace
+
+Findings sm_series(const Settings& settings) {
+  const Index seeds = settings.quick ? 1 : 3;
+  const std::vector<Method> methods = {
+      {"sparse spectrum", "spectral_mixture:10", "", seeds},
+      {"exact", "exact", "spectral_mixture:10", 1},
+      {"VFE", settings.quick ? "vfe:20" : "vfe:300", "spectral_mixture:10", settings.quick ? 1 : seeds}};
+  Findings findings;
+  findings.columns = {"series", "method", "seed", "train", "test", "rmse", "mnll", "covered", "period", "fit_seconds"};
+  findings.table = {{"series", "method", "test rmse", "mnll", "in 90 % bands", "period", "fit"}};
+  Steps steps(settings, "sm-series", static_cast<Index>(all_series.size() * methods.size()));
+  for (const Series& series : all_series) {
+    DatasetOptions reading;
+    reading.targets = series.target;
+    reading.missing = Missing::drop;
+    Rows rows = read_table(settings.data + "/series/" + series.name + ".csv", reading).rows;
+    const Index n = settings.quick ? std::min<Index>(rows.x.rows(), 150) : rows.x.rows();
+    const Index test = settings.quick ? 20 : series.test;
+    const auto part = [&](Index first, Index count) {
+      std::vector<Index> numbers;
+      for (Index i = 0; i < count; ++i) numbers.push_back(first + i);
+      return pick(rows, numbers);
+    };
+    const Rows before = part(0, n - test);
+    const Rows after = part(n - test, test);
+    for (const Method& method : methods) {
+      steps.next();
+      std::vector<double> rmse, mnll, covered, period, seconds;
+      for (const FitOptions& options : options_of(method, settings)) {
+        const Forecast f = forecast(before, after, series.cycle, options);
+        rmse.push_back(f.rmse);
+        mnll.push_back(f.mnll);
+        covered.push_back(100 * f.covered);
+        period.push_back(f.period);
+        seconds.push_back(f.seconds);
+        findings.rows.push_back({series.name, method.name, std::to_string(options.seed), cell(n - test), cell(test),
+                                 cell(f.rmse), cell(f.mnll), cell(f.covered), cell(f.period), cell(f.seconds)});
+      }
+      findings.table.push_back({series.name, method.name, to_text(spread(rmse)), to_text(spread(mnll)),
+                                to_text(spread(covered)) + " %", cell(spread(period).mean),
+                                cell(spread(seconds).mean) + " s"});
+      findings.headline.emplace_back(series.name + ", " + method.name + ": rmse", spread(rmse).mean);
+      if (method.name == "sparse spectrum")
+        findings.headline.emplace_back(series.name + ": covered, %", spread(covered).mean);
+    }
+  }
+  return findings;
+}
+
+}  // namespace mercer::cli::reproduce
