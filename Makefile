@@ -32,7 +32,7 @@ test: setup-test                      ## build everything, run every test: C++, 
 	$(PYTHON) tools/check_docs.py
 
 fuzz: setup-test                      ## every fuzzer for a few seconds
-	@FUZZ_RUNS=20000 tools/fuzz.sh
+	@FUZZ_RUNS=20000 FUZZ_RUNS_SLOW=2000 tools/fuzz.sh
 fuzz-long: setup-test                 ## every fuzzer for 10^6 inputs
 	@FUZZ_RUNS=1000000 FUZZ_SECONDS=0 tools/fuzz.sh
 

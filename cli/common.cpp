@@ -333,6 +333,7 @@ nlohmann::json to_json(const Scores& s, const std::vector<std::string>& classes)
     j["levels"] = s.levels;
     j["pinball"] = s.pinball;
     j["below"] = s.below;
+    if (s.levels.size() < 2) return j;  // nothing lies between one quantile and itself
     j["inside"] = s.inside;
     j["crossed_share"] = s.crossed;
     j["crossing_mean"] = s.crossing;
@@ -371,10 +372,13 @@ std::string to_text(const Scores& s, const std::vector<std::string>& classes) {
   if (!s.levels.empty()) {
     for (std::size_t a = 0; a < s.names.size(); ++a)
       rows.push_back({s.names[a], brief(s.pinball[a]), brief(100 * s.below[a]) + " %", brief(100 * s.levels[a]) + " %"});
-    return table({"quantile", "pinball loss", "targets below", "should be"}, rows) + "\n" + brief(100 * s.inside) +
-           " % of targets between the lowest and the highest, " + brief(100 * s.crossed) + " % of neighbouring pairs cross" +
-           (s.crossed > 0 ? " (by " + brief(s.crossing) + " in the mean)" : "") + ", on " + counted(s.rows, "row") +
-           interval_text(s);
+    const std::string together = s.levels.size() < 2
+                                     ? ""
+                                     : brief(100 * s.inside) + " % of targets between the lowest and the highest, " +
+                                           brief(100 * s.crossed) + " % of neighbouring pairs cross" +
+                                           (s.crossed > 0 ? " (by " + brief(s.crossing) + " in the mean)" : "") + ", ";
+    return table({"quantile", "pinball loss", "targets below", "should be"}, rows) + "\n" + together + "on " +
+           counted(s.rows, "row") + interval_text(s);
   }
   std::vector<std::string> header = {"target", "RMSE", "MAE", "RRMSE"};
   for (std::size_t a = 0; a < s.names.size(); ++a) {
@@ -408,10 +412,6 @@ void check_output(const Arguments& a) {
   const bool special = kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::regular &&
                        kind != std::filesystem::file_type::directory;
   if (!special) const AtomicFile probe(path);  // a FIFO is opened once only
-}
-
-std::string counted(Index count, const std::string& noun) {
-  return human_count(static_cast<double>(count)) + " " + noun + (count == 1 ? "" : "s");
 }
 
 void warn_about_backend(const Console& console) {

@@ -70,8 +70,6 @@ std::vector<double> horizon_times(const Model& model, const Arguments& arguments
 void require_targets(const Dataset& data, const Arguments& arguments);
 /// Refuses an -o that cannot be written before the work is done rather than after it.
 void check_output(const Arguments& arguments);
-/// "1 row", "2 000 rows".
-std::string counted(Index count, const std::string& noun);
 
 /// Warns once when the BLAS underneath is crippled.
 void warn_about_backend(const Console& console);

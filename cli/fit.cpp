@@ -55,15 +55,14 @@ Opened open_training(const Arguments& a, FitOptions& options) {
 
 std::string solver_words(const FitSummary& s) {
   if (!s.gram.empty()) {
-    return "Gram matrix in " + s.gram + ", refined to " + brief(s.residual) + " in " + std::to_string(s.iterations) +
-           " passes";
+    return "Gram matrix in " + s.gram + ", refined to " + brief(s.residual) + " in " + counted(s.iterations, "pass");
   }
   if (s.gap) {
     return "loss " + s.loss + (s.status == "ok" ? " solved to" : " stopped at") + " a duality gap of " + brief(*s.gap) +
-           " in " + std::to_string(s.iterations) + " passes";
+           " in " + counted(s.iterations, "pass");
   }
   return (s.loss == "square" ? "" : "loss " + s.loss + ", ") + "solved by " + s.solver +
-         (s.iterations > 0 ? " in " + std::to_string(s.iterations) + " iterations" : "");
+         (s.iterations > 0 ? " in " + counted(s.iterations, "iteration") : "");
 }
 
 std::string penalty_words(const FitSummary& s) {
@@ -78,9 +77,9 @@ std::string penalty_words(const FitSummary& s) {
 void tell_ridge(const Console& console, const FitSummary& s) {
   console.say("kernel " + s.kernel);
   console.say("map " + s.map + (s.sampling.empty() ? "" : " (" + s.sampling + ")") + ": " +
-              human_count(static_cast<double>(s.features)) + (s.sampling.empty() ? " anchors, " : " features, ") +
-              (s.anchors > 0 ? human_count(static_cast<double>(s.anchors)) + " anchors, " : "") +
-              human_count(static_cast<double>(s.parameters)) + " unknowns, " + solver_words(s));
+              counted(s.features, s.sampling.empty() ? "anchor" : "feature") + ", " +
+              (s.anchors > 0 ? counted(s.anchors, "anchor") + ", " : "") + counted(s.parameters, "unknown") + ", " +
+              solver_words(s));
   console.say(penalty_words(s) + (s.degrees_of_freedom > 0
                                       ? std::string(", ") + (s.iterations > 0 ? "about " : "") +
                                             brief(s.degrees_of_freedom) + " effective degrees of freedom"
@@ -202,6 +201,8 @@ int run_fit(const Arguments& a) {
   if (a.has("output")) model.save(a.text("output"));
 
   FitSummary summary = model.summary();
+  if (options.map == "auto" && !a.has("like") && summary.loss != "square" && summary.anchors > 0)
+    summary.notes.push_back("the map " + summary.map + " was chosen for few rows and this loss; --map names another");
   summary.seconds["read"] = read_seconds;
   summary.seconds["total"] = total.seconds();
   if (a.has("trace")) write_trace(model, a.text("trace"));
@@ -236,8 +237,8 @@ int run_accumulate(const Arguments& a) {
   opened.recipe.timeline.reset();  // a shard knows of its own rows only
   const RidgeStatistics statistics = accumulate_recipe(*opened.data, opened.recipe, &progress);
   save_statistics(a.text("output"), opened.recipe, statistics);
-  console.say("accumulated " + human_count(static_cast<double>(statistics.rows)) + " rows, " +
-              std::to_string(statistics.columns) + " features; wrote " + a.text("output"));
+  console.say("accumulated " + counted(statistics.rows, "row") + ", " + counted(statistics.columns, "feature") + "; wrote " +
+              a.text("output"));
   console.emit({{"n", statistics.rows}, {"features", statistics.columns}, {"statistics", a.text("output")}});
   return 0;
 }
@@ -256,8 +257,8 @@ int run_merge(const Arguments& a) {
     merge(all.statistics, next.statistics);
   }
   save_statistics(a.text("output"), all.recipe, all.statistics);
-  console.say("merged " + std::to_string(a.files.size()) + " files, " +
-              human_count(static_cast<double>(all.statistics.rows)) + " rows; wrote " + a.text("output"));
+  console.say("merged " + counted(static_cast<Index>(a.files.size()), "file") + ", " + counted(all.statistics.rows, "row") +
+              "; wrote " + a.text("output"));
   console.emit({{"n", all.statistics.rows}, {"files", a.files.size()}, {"statistics", a.text("output")}});
   return 0;
 }
@@ -273,8 +274,7 @@ int run_solve(const Arguments& a) {
   const Model model = solve_statistics(file.recipe, file.statistics, options);
   model.save(a.text("output"));
   const FitSummary& s = model.summary();
-  console.say("solved " + human_count(static_cast<double>(s.rows)) + " rows by " + s.solver + ", penalty " +
-              brief(s.penalty));
+  console.say("solved " + counted(s.rows, "row") + " by " + s.solver + ", penalty " + brief(s.penalty));
   for (const auto& note : s.notes) console.say("note: " + note);
   console.say("wrote " + a.text("output"));
   console.emit(to_json(s));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -45,6 +46,40 @@ Index outputs_of(const OperatorKernel& kernel, Index inputs) {
   return 1;
 }
 
+/// The matrix as its file name wants it: .npy, or .csv with the columns k0, k1, …. Devices and pipes get NPY.
+class MatrixWriter {
+ public:
+  MatrixWriter(const std::string& path, Index rows, Index cols) {
+    if (!path.ends_with(".csv")) {
+      npy_ = std::make_unique<NpyWriter>(path, rows, cols);
+      return;
+    }
+    std::vector<std::string> header;
+    for (Index j = 0; j < cols; ++j) header.push_back("k" + std::to_string(j));
+    csv_ = std::make_unique<CsvWriter>(path, header);
+  }
+  void append(ConstMatrix block) {
+    if (npy_) return npy_->append(block);
+    for (Index i = 0; i < block.rows; ++i) csv_->row(std::vector<double>(block.row(i).begin(), block.row(i).end()));
+  }
+  void commit() { npy_ ? npy_->commit() : csv_->commit(); }
+
+ private:
+  std::unique_ptr<NpyWriter> npy_;
+  std::unique_ptr<CsvWriter> csv_;
+};
+
+void check_matrix_name(const Arguments& a) {
+  if (!a.has("output")) fail_argument("mercer gram needs -o FILE.npy or FILE.csv");
+  const std::string path = a.text("output");
+  std::error_code ignored;
+  const bool special = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored) &&
+                       !std::filesystem::is_directory(path, ignored);
+  if (!special && !path.ends_with(".npy") && !path.ends_with(".csv"))
+    fail_argument("mercer gram writes NPY or CSV by the name of the file: end -o " + mercer::quoted(path) +
+                  " in .npy or .csv");
+}
+
 /// Φ(x)ᵀΦ(z) for a block of rows: φ scaled by each column's A = BBᵀ.
 void approximate_block(const FeatureMap& map, const Matrix<double>& phi_x, const Matrix<double>& dense_z, MutMatrix out) {
   const Index p = map.outputs();
@@ -58,7 +93,7 @@ void approximate_block(const FeatureMap& map, const Matrix<double>& phi_x, const
 int run_gram(const Arguments& a) {
   const Console console(a);
   TerminalProgress progress(a.flag("quiet"));
-  if (!a.has("output")) fail_argument("mercer gram needs -o FILE.npy");
+  check_matrix_name(a);
   const Matrix<double> x = read_inputs(a.files.front(), a);
   const Matrix<double> z = a.files.size() > 1 ? read_inputs(a.files[1], a) : x;
   if (x.cols() != z.cols())
@@ -80,7 +115,7 @@ int run_gram(const Arguments& a) {
   const OperatorKernel resolved = resolve(kernel, facts);
   const Index p = facts.outputs;
   const Index block = std::max<Index>(1, (Index{1} << 23) / checked_product(z.rows(), p, p));
-  NpyWriter out(a.text("output"), checked_product(x.rows(), p), checked_product(z.rows(), p));
+  MatrixWriter out(a.text("output"), checked_product(x.rows(), p), checked_product(z.rows(), p));
   std::shared_ptr<const FeatureMap> map;
   Matrix<double> dense_z;
   if (!recipe.exact()) {

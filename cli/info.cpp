@@ -61,11 +61,10 @@ std::string penalty_origin(const FitSummary& f) {
 void tell_kernel(const Console& console, const FitSummary& f, const Recipe& r) {
   console.say("kernel     " + f.kernel);
   console.say("map        " + f.map +
-              (f.sampling.empty()
-                   ? ", " + human_count(static_cast<double>(f.features)) + " anchor rows"
-                   : " (" + f.sampling + "), " + human_count(static_cast<double>(f.features)) + " features" +
-                         (f.anchors > 0 ? " from " + human_count(static_cast<double>(f.anchors)) + " anchor rows" : "") +
-                         ", seed " + std::to_string(r.seed())));
+              (f.sampling.empty() ? ", " + counted(f.features, "anchor row")
+                                  : " (" + f.sampling + "), " + counted(f.features, "feature") +
+                                        (f.anchors > 0 ? " from " + counted(f.anchors, "anchor row") : "") + ", seed " +
+                                        std::to_string(r.seed())));
 }
 
 void tell_spectrum(const Console& console, const Model& model) {
@@ -124,10 +123,8 @@ int run_info(const Arguments& a) {
   std::vector<std::string> shown(names.begin(),
                                  names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), most_names)));
   if (names.size() > most_names) shown.push_back("… (" + std::to_string(names.size()) + " in all)");
-  console.say("a function of " + std::to_string(model.inputs()) + (model.inputs() == 1 ? " input" : " inputs") +
-              (shown.empty() ? "" : ": " + join(shown, ", ")));
-  console.say(r.classes.empty() ? "to " + std::to_string(model.outputs()) +
-                                      (model.outputs() == 1 ? " output: " : " outputs: ") + join(r.output_names(), ", ")
+  console.say("a function of " + counted(model.inputs(), "input") + (shown.empty() ? "" : ": " + join(shown, ", ")));
+  console.say(r.classes.empty() ? "to " + counted(model.outputs(), "output") + ": " + join(r.output_names(), ", ")
                                 : "to one of " + std::to_string(r.classes.size()) + " classes: " + join(r.classes, ", "));
   if (s.spectral.empty()) {
     tell_kernel(console, f, r);
@@ -148,7 +145,7 @@ int run_info(const Arguments& a) {
   }
   if (f.leave_one_out_rmse)
     console.say("           leave-one-out RMSE " + brief(*f.leave_one_out_rmse) + " in scaled units, on " +
-                human_count(static_cast<double>(f.leave_one_out_rows)) + " rows");
+                counted(f.leave_one_out_rows, "row"));
   if (r.classes.empty() && f.loss == "square") {
     std::vector<std::string> noise;
     for (std::size_t i = 0; i < s.noise.size(); ++i) {

@@ -11,10 +11,12 @@ const std::vector<OptionSpec>& option_table() {
        "gaussian, matern, laplacian, cauchy, rational_quadratic, spectral_mixture, linear, polynomial, their sums and "
        "products; "
        "decomposable(k, A), curl_free(k), divergence_free(k), helmholtz(k, share). See docs/kernels.md"},
-      {"--map", "MAP", "fourier:1000",
+      {"--map", "MAP", "auto",
        "fourier:D[,mc|orthogonal|qmc] (D random frequencies), exact, or a sketch of the Gram matrix: p-sr:S[,p=20/n], "
        "p-sg:S, nystrom:S[,leverage|,rpcholesky], accumulation:S[,m=20], gaussian-sketch:S, countsketch:S, srht:S. See "
-       "docs/maps.md. gram: exact unless given"},
+       "docs/maps.md. auto: fourier:1000; with a loss other than square and at most 3000 rows nystrom:300, which is then "
+       "ten "
+       "times as fast. gram: exact unless given"},
       {"--loss", "LOSS", "square",
        "square, huber:K, epsilon:E, epsilon2:E (each of the outputs together, or ,coordinates), pinball:LEVELS, "
        "expectile:LEVELS; for classes: square (simplex coding), hinge, squared_hinge, logistic, multinomial. See "
@@ -26,7 +28,10 @@ const std::vector<OptionSpec>& option_table() {
        "their "
        "number by --map fourier:300[,mc|antithetic|qmc]), exact (the parameters of --kernel by exact likelihood), vfe[:M] "
        "(with M inducing inputs). exact and vfe also take --kernel spectral_mixture:Q. See docs/processes.md"},
-      {"--mean", "FORM", "constant", "gp: the mean function: none, constant, linear"},
+      {"--mean", "FORM", "auto",
+       "gp: the mean function: none, constant, linear; auto: constant, or for the spectrum of a series whichever of "
+       "constant "
+       "and linear forecasts its last fifth better"},
       {"--optimizer", "NAME", "auto",
        "gp: adam (new points at every step), lbfgs (the same points; exact and vfe); auto: adam for spectral_mixture"},
       {"--steps", "N", "auto", "gp: steps of training; auto: 300 of adam, 200 of lbfgs"},

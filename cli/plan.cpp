@@ -2,16 +2,24 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/fail.hpp"
 #include "base/text.hpp"
 #include "common.hpp"
 #include "plan_sketch.hpp"
 
 namespace mercer::cli {
+
+void say_loss(const Console& console, const std::string& loss) {
+  if (loss == "square") return;
+  console.say("time is for the loss " + loss +
+              ", whose solver was taken to need 100 passes, and 50 for each of twelve penalties where none is given");
+}
+
 namespace {
 
 void say_fourier(const Console& console, const Plan& plan, double error, double confidence) {
-  console.say(human_count(static_cast<double>(plan.rows)) + " rows, kernel " + plan.kernel +
-              ", scaled inputs within a ball of diameter " + brief(plan.diameter));
+  console.say(counted(plan.rows, "row") + ", kernel " + plan.kernel + ", scaled inputs within a ball of diameter " +
+              brief(plan.diameter));
   std::vector<std::vector<std::string>> rows;
   nlohmann::json table_json = nlohmann::json::array();
   for (const PlanRow& row : plan.table) {
@@ -32,6 +40,7 @@ void say_fourier(const Console& console, const Plan& plan, double error, double 
       "errors of the kernel between your rows, relative to its largest value; \"guaranteed\" holds everywhere in the ball "
       "with probability " +
       shortest(confidence));
+  say_loss(console, plan.loss);
   console.say("for an error of at most " + shortest(error) + " on rows like yours: about " +
               human_count(static_cast<double>(plan.advised_frequencies)) + " frequencies (measured)");
   if (plan.guaranteed_frequencies) {
@@ -43,6 +52,7 @@ void say_fourier(const Console& console, const Plan& plan, double error, double 
   }
   console.emit({{"n", plan.rows},
                 {"kernel", plan.kernel},
+                {"loss", plan.loss},
                 {"diameter", plan.diameter},
                 {"error", error},
                 {"confidence", confidence},
@@ -54,6 +64,14 @@ void say_fourier(const Console& console, const Plan& plan, double error, double 
                 {"table", table_json}});
 }
 
+/// The kernel itself has no error to weigh against time: all there is to say of it.
+[[noreturn]] void refuse_exact(const Dataset& data) {
+  const auto n = static_cast<double>(data.row_count());
+  fail_argument("plan weighs the error of a map against its cost, and --map exact has none: it takes " +
+                human_bytes(24 * n * n) + " and time as n³ on " + counted(data.row_count(), "row") +
+                "; plan fourier:D or a sketch such as p-sr instead");
+}
+
 }  // namespace
 
 int run_plan(const Arguments& a) {
@@ -61,10 +79,13 @@ int run_plan(const Arguments& a) {
   TerminalProgress progress(a.flag("quiet"));
   FitOptions options = fit_options(a);
   options.progress = &progress;
-  const bool sketch = names_sketch(options.map);
+  if (options.map != "auto") names_sketch(options.map);  // a map that is none is refused before the rows are read
   const auto data = open_dataset(a.files, dataset_options(a));
   require_targets(*data, a);
   describe(*data, options);
+  if (options.map == "auto") options.map = chosen_map(options, data->row_count());
+  if (options.map == "exact") refuse_exact(*data);
+  const bool sketch = names_sketch(options.map);
   const double error = a.number("error");
   const double confidence = a.number("confidence");
   if (sketch) {

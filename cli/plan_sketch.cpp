@@ -108,6 +108,7 @@ void emit(const Console& console, const SketchPlan& plan, double error, double c
   console.emit({{"n", plan.rows},
                 {"sampled", plan.sampled},
                 {"kernel", plan.kernel},
+                {"loss", plan.loss},
                 {"law", plan.law},
                 {"error", error},
                 {"confidence", confidence},
@@ -128,11 +129,12 @@ void emit(const Console& console, const SketchPlan& plan, double error, double c
 }  // namespace
 
 void say_sketch(const Console& console, const SketchPlan& plan, double error, double confidence) {
-  console.say(human_count(static_cast<double>(plan.rows)) + " rows" +
+  console.say(counted(plan.rows, "row") +
               (plan.sampled < plan.rows ? " (measured on " + human_count(static_cast<double>(plan.sampled)) + ")" : "") +
               ", kernel " + plan.kernel + ": statistical dimension " + dimension_text(plan.radius) +
               ", critical radius squared " + brief(plan.radius.squared));
   say_table(console, plan);
+  say_loss(console, plan.loss);
   if (plan.judged) {
     say_verdict(console, plan, *plan.judged, error);
   } else {

@@ -213,8 +213,8 @@ int run_predict(const Arguments& a) {
   const Index rows = ahead ? predict_horizon(task, times, out) : predict_data(task, *data, progress, out);
   out.commit();
   if (output != "-")
-    console.say("predicted " + human_count(static_cast<double>(rows)) + " rows in " + human_seconds(total.seconds()) +
-                "; wrote " + output + (a.has("plot") ? " and " + a.text("plot") : ""));
+    console.say("predicted " + counted(rows, "row") + " in " + human_seconds(total.seconds()) + "; wrote " + output +
+                (a.has("plot") ? " and " + a.text("plot") : ""));
   nlohmann::json json = {{"n", rows},
                          {"outputs", model.outputs()},
                          {"columns", task.columns()},

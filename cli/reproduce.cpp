@@ -33,6 +33,7 @@ const std::vector<Experiment>& experiments() {
       {"psketch-table1", "Boston: five quantiles together, exact and sketched", psketch_table1},
       {"psketch-table2", "river flows and prices: mean relative error, exact and sketched", psketch_table2},
       {"psketch-table6", "river flows and prices: relative error of every target", psketch_table6},
+      {"conformal", "five data sets: how often 90 % intervals hold the truth, of means and of quantiles", conformal},
   };
   return all;
 }

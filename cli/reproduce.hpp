@@ -58,6 +58,7 @@ Findings psketch_fig4(const Settings& settings);
 Findings psketch_table1(const Settings& settings);
 Findings psketch_table2(const Settings& settings);
 Findings psketch_table6(const Settings& settings);
+Findings conformal(const Settings& settings);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // What several of them need.

@@ -74,12 +74,14 @@ const std::vector<Verb>& verbs() {
        "at\n"
        "the end of the data, closer where half of the rows would not be left to fit.\n\n"
        "--json prints: n, targets, rmse, mae, rrmse (per output; relative to the training mean as prediction), arrmse\n"
-       "(their mean), r2; for quantiles also levels, pinball, below (share of targets not above), inside, crossed_share,\n"
-       "crossing_mean; of conformal intervals interval_level, interval_coverage, interval_width (per target); for classes:\n"
-       "accuracy, error_percent, classes, confusion (rows: truth); seconds{total}. With --rolling: n, targets, steps,\n"
-       "origins (rows fitted to), rmse, mae, rmse_by_step, mae_by_step (per target), and where there are standard "
-       "deviations\n"
-       "band_level, coverage, coverage_by_step; seconds{total}.",
+       "(their mean), r2; for quantiles also levels, pinball, below (share of targets not above); for several of them\n"
+       "inside, crossed_share, crossing_mean; of conformal intervals interval_level, interval_coverage, interval_width "
+       "(per\n"
+       "target); of Gaussian processes log_density, band_coverage (of 90 % bands); for classes: accuracy, error_percent,\n"
+       "classes, confusion (rows: truth); seconds{total}. With --rolling: n, targets, steps, origins (rows fitted to), "
+       "rmse,\n"
+       "mae, rmse_by_step, mae_by_step (per target), and where there are standard deviations band_level, coverage,\n"
+       "coverage_by_step; seconds{total}.",
        std::vector<std::string>{"rolling"} + reading + common, run_score},
       {"plot", "draw a model: forecast with bands, learned spectrum, training", "MODEL [DATA...]", 1, many,
        "Writes an SVG that any browser shows. forecast (a single input): the function over the training rows, the rows of "
@@ -97,7 +99,8 @@ const std::vector<Verb>& verbs() {
        std::vector<std::string>{"what", "horizon", "output"} + reading + common, run_plot},
       {"gram", "write the exact or approximated Gram matrix of a kernel", "X [Z]", 1, 2,
        "Raw inputs, no scaling. Operator-valued kernels give (n p) x (m p) values, entry (i p + a, j p + b) = K(x_i, "
-       "z_j)_ab.\n\n"
+       "z_j)_ab.\n"
+       "The name of -o says the format: .npy, or .csv with columns k0, k1, ….\n\n"
        "  mercer gram X.csv --kernel 'curl_free(gaussian(0.5))' -o K.npy\n"
        "  mercer gram X.csv Z.csv --kernel 'matern(1, nu=2.5)' --map fourier:500 -o K.npy\n\n"
        "--json prints: rows, cols, kernel, map, gram.",
@@ -130,10 +133,12 @@ const std::vector<Verb>& verbs() {
        "  mercer plan train.csv --target y --kernel 'gaussian(median)' --error 0.05 --confidence 0.95\n"
        "  mercer plan train.csv --target y --map p-sr\n"
        "  mercer plan train.csv --target y --map p-sr:200,p=10/n\n\n"
-       "--json prints: n, kernel, diameter, error, confidence, advised_frequencies, guaranteed_frequencies, no_guarantee,\n"
+       "--json prints: n, kernel, loss, diameter, error, confidence, advised_frequencies, guaranteed_frequencies, "
+       "no_guarantee,\n"
        "flops_per_second, table[{frequencies, features, typical_error, largest_error, guaranteed_error, memory_bytes, "
        "seconds}].\n"
-       "For a sketch: n, sampled, kernel, law, error, confidence, statistical_dimension, statistical_dimension_at_most,\n"
+       "For a sketch: n, sampled, kernel, loss, law, error, confidence, statistical_dimension, "
+       "statistical_dimension_at_most,\n"
        "critical_radius_squared, critical_radius_squared_at_least, missed (share of the trace the spectrum lacks),\n"
        "advised_map, advised, satisfiable, judged, table[{size, p, anchors, features, mean_error, largest_error, isometry,\n"
        "constant, k_satisfiable, memory_bytes, seconds}] (the three before it are such rows or null), theorem{p, size,\n"
@@ -164,8 +169,10 @@ const std::vector<Verb>& verbs() {
       {"reproduce", "the tables and figures of the papers, one command each", "EXPERIMENT...", 1, many,
        "Experiments: orff-fig1 … orff-fig6, orff-table3, fields; psketch-fig1 … psketch-fig4, psketch-table1, "
        "psketch-table2,\n"
-       "psketch-table6. Each writes FOLDER/<name>.csv and .svg (-o FOLDER, default docs/reproduction) and prints a table.\n"
-       "--quick runs a slice of seconds. orff-fig2, orff-fig3, fields and the psketch tables read real data.\n\n"
+       "psketch-table6; conformal. Each writes FOLDER/<name>.csv and .svg (-o FOLDER, default docs/reproduction) and "
+       "prints\n"
+       "a table. "
+       "--quick runs a slice of seconds. orff-fig2, orff-fig3, fields, conformal and the psketch tables read real data.\n\n"
        "  mercer reproduce orff-fig1 orff-fig6\n  mercer reproduce fields --data ../shared/data -o results\n\n"
        "--json prints: experiments[{name, quick, headline{...}, files, seconds}].",
        std::vector<std::string>{"quick", "data", "output", "seed", "threads", "json", "quiet"}, run_reproduce},

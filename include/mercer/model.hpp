@@ -19,7 +19,8 @@ struct GpOptions {
   /// "exact": the kernel's parameters and the noise by exact likelihood, O(n³). "vfe[:M]": by Titsias' bound with M inducing
   /// inputs. With exact and vfe, FitOptions::kernel may also be "spectral_mixture:Q".
   std::string kind;
-  std::string mean = "constant";            ///< none, constant, linear
+  /// auto: constant; for the spectrum of a series whichever of constant and linear forecasts the last fifth of it better
+  std::string mean = "auto";                ///< auto, none, constant, linear
   Index points = 300;                       ///< spectral points
   std::string optimizer = "auto";           ///< adam (new points at every step), lbfgs (fixed points; exact and vfe)
   int steps = 0;                            ///< 0: 300 of adam, 200 of lbfgs
@@ -38,7 +39,7 @@ struct GpOptions {
 /// How to fit. Every field has a default that a newcomer can leave alone.
 struct FitOptions {
   std::string kernel = "gaussian(median)";  ///< text form; length scales in units of the scaled inputs
-  std::string map = "fourier:1000";         ///< "fourier:D[,mc|orthogonal|qmc]", "exact", or a sketch: see docs/maps.md
+  std::string map = "auto";                 ///< "fourier:D[,mc|orthogonal|qmc]", "exact", or a sketch: see docs/maps.md
   std::string loss = "square";    ///< square, huber:1.345, epsilon:0.1, pinball, logistic, … as docs/losses.md lists them
   std::vector<double> quantiles;  ///< levels to fit together (loss pinball): the model has one output per level
   bool non_crossing = false;      ///< quantiles in order at every training row

@@ -2,6 +2,10 @@
 
 #include <mercer/error.hpp>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -37,14 +41,20 @@ int checked_int(Index value, const char* what) {
 }
 
 void* zeroed_aligned(std::size_t bytes) {
-  constexpr std::size_t alignment = 64;
+  // A page fault costs about 2 µs, more than clearing the 4 kB it brings: ask for pages of 2 MB where they are worth it.
+  constexpr std::size_t huge_page = std::size_t{1} << 21;
+  const bool huge = bytes >= 2 * huge_page;
+  const std::size_t alignment = huge ? huge_page : 64;
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* p = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
   if (p == nullptr) {
     throw Error(ErrorKind::invalid_argument, "not enough memory: " + human_bytes(static_cast<double>(bytes)) +
                                                  " asked for at once; use fewer features, fewer rows or --memory");
   }
-  std::memset(p, 0, rounded);
+#if defined(__linux__)
+  if (huge) madvise(p, rounded, MADV_HUGEPAGE);  // a wish: where it is refused, small pages do
+#endif
+  std::memset(p, 0, bytes);
   return p;
 }
 

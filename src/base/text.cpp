@@ -65,6 +65,11 @@ std::string human_count(double count) {
   return digits;
 }
 
+std::string counted(Index count, const std::string& noun) {
+  const char* many = noun.ends_with('s') ? "es" : "s";
+  return human_count(static_cast<double>(count)) + " " + noun + (count == 1 ? "" : many);
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string result;
   for (std::size_t i = 0; i < parts.size(); ++i) {

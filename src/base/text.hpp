@@ -1,4 +1,6 @@
 #pragma once
+#include <mercer/view.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +19,8 @@ std::string human_bytes(double bytes);
 std::string human_seconds(double seconds);
 /// "12 345 678": thin groups of three for people.
 std::string human_count(double count);
+/// "1 row", "2 000 rows", "1 pass", "2 passes".
+std::string counted(Index count, const std::string& noun);
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);

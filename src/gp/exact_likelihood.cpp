@@ -59,7 +59,7 @@ std::vector<double> ExactLikelihood::start(const Kernel& kernel, double noise) c
 }
 
 double ExactLikelihood::noise(std::span<const double> at) const {
-  return std::exp(at.back());
+  return std::exp(at[static_cast<std::size_t>(coordinates_.size())]);
 }
 
 /// system_ := L. Returns the jitter used, relative to tr K/n, or infinity.

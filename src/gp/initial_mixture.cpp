@@ -110,7 +110,29 @@ SpectralMixture single(const std::vector<SpectrumPeak>& peaks) {
   return mixture;
 }
 
-SpectralMixture combined(const std::vector<InputFit>& inputs, std::size_t components, const Stream& stream) {
+/// Components that are a Gaussian kernel to begin with, of one, twice, half, … the length √d × the spread of each input: the
+/// spectra of single inputs say little about a function of several at once.
+void add_smooth(ConstMatrix x, std::size_t count, SpectralMixture& mixture) {
+  for (std::size_t q = 0; q < count; ++q) {
+    const double factor = std::pow(2.0, q % 2 == 0 ? -static_cast<double>(q / 2) : static_cast<double>(q / 2 + 1));
+    std::vector<double> scales;
+    for (Index k = 0; k < x.cols; ++k) {
+      std::vector<double> column(static_cast<std::size_t>(x.rows));
+      for (Index i = 0; i < x.rows; ++i) column[static_cast<std::size_t>(i)] = x(i, k);
+      const double spread = std::sqrt(finite_variance(column));
+      const double length = factor * std::sqrt(static_cast<double>(x.cols)) * (spread > 0 ? spread : 1);
+      scales.push_back(1 / (2 * std::numbers::pi * length));
+    }
+    std::vector<double> means = scales;
+    for (double& mean : means) mean *= 0.05;
+    mixture.means.push_back(std::move(means));
+    mixture.scales.push_back(std::move(scales));
+  }
+}
+
+/// For several inputs: half of the components smooth, the others drawn from the spectra.
+SpectralMixture combined(ConstMatrix x, const std::vector<InputFit>& inputs, std::size_t total, const Stream& stream) {
+  const std::size_t components = total / 2;
   struct Drawn {
     double mass = 0;  ///< Σ_k log of the weight of the member drawn
     std::vector<double> mean;
@@ -129,7 +151,8 @@ SpectralMixture combined(const std::vector<InputFit>& inputs, std::size_t compon
   }
   std::stable_sort(drawn.begin(), drawn.end(), [](const Drawn& a, const Drawn& b) { return a.mass > b.mass; });
   SpectralMixture mixture;
-  mixture.weights.assign(components, 1 / static_cast<double>(components));
+  mixture.weights.assign(total, 1 / static_cast<double>(total));
+  add_smooth(x, total - components, mixture);
   for (Drawn& component : drawn) {
     mixture.means.push_back(std::move(component.mean));
     mixture.scales.push_back(std::move(component.scale));
@@ -154,7 +177,7 @@ InitialMixture initial_mixture(ConstMatrix x, std::span<const double> y, Index c
     noise = std::min(noise, inputs.back().noise);  // what other inputs explain looks like noise to this one
   }
   InitialMixture start;
-  start.kernel = x.cols == 1 ? single(inputs[0].peaks) : combined(inputs, static_cast<std::size_t>(components), stream);
+  start.kernel = x.cols == 1 ? single(inputs[0].peaks) : combined(x, inputs, static_cast<std::size_t>(components), stream);
   const double variance = finite_variance(y);
   const bool usable = std::isnormal(variance * 1e-6 / static_cast<double>(components));
   const double scale = usable ? variance : 2;

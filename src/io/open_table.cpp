@@ -141,8 +141,7 @@ std::unique_ptr<TableReader> open_table(const std::string& path, const DatasetOp
   std::string file;
   std::string dataset;
   if ((format.empty() || format == "hdf5") && split_hdf5_path(path, file, dataset)) {
-    open_bytes(file, options.memory_bytes);  // complains well about what is not there
-    return open_hdf5(file, dataset);
+    return open_hdf5(open_bytes(file, options.memory_bytes), dataset, options.memory_bytes);
   }
   std::unique_ptr<ByteSource> source = open_bytes(path, options.memory_bytes);
   if (format.empty()) format = format_by_name(path);
@@ -153,8 +152,7 @@ std::unique_ptr<TableReader> open_table(const std::string& path, const DatasetOp
   if (format == "svmlight") return open_svmlight(std::move(source));
   if (format == "npy") return open_npy(std::move(source), options.memory_bytes);
   if (format == "idx") return open_idx(std::move(source), sibling_labels(path, options.memory_bytes));
-  if (path == "-") fail_file("standard input: HDF5 cannot be read from a stream; give a file");
-  return open_hdf5(path, "");
+  return open_hdf5(std::move(source), "", options.memory_bytes);
 }
 
 }  // namespace mercer

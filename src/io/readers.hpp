@@ -16,8 +16,9 @@ std::unique_ptr<TableReader> open_svmlight(std::unique_ptr<ByteSource> source);
 std::unique_ptr<TableReader> open_npy(std::unique_ptr<ByteSource> source, Index memory_bytes);
 /// `labels` may be null; else its one column is joined as the last.
 std::unique_ptr<TableReader> open_idx(std::unique_ptr<ByteSource> images, std::unique_ptr<ByteSource> labels);
-/// `dataset` is the name inside the file, or empty for the only one.
-std::unique_ptr<TableReader> open_hdf5(const std::string& path, const std::string& dataset);
+/// `dataset` is the name inside the file, or empty for the only one. What is gzipped or comes from a stream is held whole:
+/// at most memory_bound(memory_bytes).
+std::unique_ptr<TableReader> open_hdf5(std::unique_ptr<ByteSource> source, const std::string& dataset, Index memory_bytes);
 
 /// Finds the format (options.format, else the name, else the content) and opens the file in it.
 std::unique_ptr<TableReader> open_table(const std::string& path, const DatasetOptions& options);

@@ -10,10 +10,6 @@
 namespace mercer {
 namespace {
 
-std::string counted(Index count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 [[noreturn]] void fail(const TableReader& table, const UsedColumn& column, const std::string& what) {
   fail_file(table.path() + ": " + table.place() + ", column " + quoted(column.name) + ": " + what);
 }
@@ -241,18 +237,22 @@ void RowDecoder::refuse_odd_categories(const std::string& files) const {
   for (const UsedColumn& column : columns_) {
     if (!column.text() || known_labels_ || column.labels->size() <= few) continue;
     const Index different = column.labels->size();
-    const std::string where =
-        files + ": column " + mercer::quoted(column.name) + " has " + std::to_string(different) + " different texts";
-    const std::string mend = column.role == UsedColumn::Role::target
-                                 ? "; if it holds numbers, write them with a decimal point"
-                                 : "; leave it out with --inputs, or mend its numbers";
+    double ignored = 0;
+    const std::vector<std::string>& texts = column.labels->sorted();
+    const auto numbers = std::ranges::count_if(texts, [&](const std::string& t) { return parse_number(t, ignored); });
+    const std::string name = files + ": column " + mercer::quoted(column.name) + " has " + std::to_string(different);
+    const std::string where = name + " different texts";
+    const bool target = column.role == UsedColumn::Role::target;
+    if (target && numbers == different && 2 * different > rows_) {  // --classify made labels of them
+      fail_file(name + " different numbers in " + std::to_string(rows_) +
+                " rows: that is a quantity, not a class label; leave --classify out and take a loss of numbers");
+    }
+    const std::string mend = target ? "; if it holds numbers, write them with a decimal point"
+                                    : "; leave it out with --inputs, or mend its numbers";
     if (2 * different > rows_) {
       fail_file(where + " in " + std::to_string(rows_) + " rows: that is no category" + mend);
     }
     if (column.role != UsedColumn::Role::input) continue;
-    double ignored = 0;
-    const std::vector<std::string>& texts = column.labels->sorted();
-    const auto numbers = std::ranges::count_if(texts, [&](const std::string& t) { return parse_number(t, ignored); });
     if (2 * numbers <= different) continue;
     const auto odd = std::ranges::find_if_not(texts, [&](const std::string& t) { return parse_number(t, ignored); });
     fail_file(where + ", most of them numbers" + (odd == texts.end() ? "" : " (but " + mercer::quoted(*odd) + " is not)") +

@@ -2,6 +2,7 @@
 #include <mercer/view.hpp>
 
 #include <string>
+#include <vector>
 
 namespace mercer {
 
@@ -30,6 +31,8 @@ class Loss {
   virtual double smoothness() const = 0;
   /// True when ℓ is a sum over coordinates, Σ_j ℓ_j(f_j, y_j).
   virtual bool is_separable() const = 0;
+  /// τ_1 … τ_p where ℓ is a sum of pinball losses of the outputs; empty for every other loss.
+  virtual std::vector<double> pinball_levels() const = 0;
   /// The text form, which make_loss reads back: "huber:1.35", "pinball:0.1,0.5,0.9".
   virtual std::string text() const = 0;
 

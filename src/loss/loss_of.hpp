@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/fail.hpp"
 #include "loss/loss.hpp"
@@ -23,6 +24,10 @@ class LossOf final : public Loss {
   double lipschitz() const override { return form_.lipschitz(); }
   double smoothness() const override { return form_.smoothness(); }
   bool is_separable() const override { return form_.is_separable(); }
+  std::vector<double> pinball_levels() const override {
+    if constexpr (requires { form_.pinball_levels(); }) return form_.pinball_levels();
+    return {};
+  }
   std::string text() const override { return text_; }
 
   void value_rows(ConstMatrix f, ConstMatrix y, MutPoint values) const override {

@@ -2,11 +2,13 @@
 #include <mercer/view.hpp>
 
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "loss/balance_signs.hpp"
+#include "loss/pinball.hpp"
 #include "loss/scalar.hpp"
 
 namespace mercer {
@@ -89,6 +91,11 @@ class Separable {
   }
   void balance_dual(Point weights, ConstMatrix /*y*/, MutMatrix a) const { balance_signs(weights, a); }
   bool is_separable() const { return true; }
+  std::vector<double> pinball_levels() const requires std::same_as<H, Pinball> {
+    std::vector<double> levels;
+    for (Index j = 0; j < outputs_; ++j) levels.push_back(part(static_cast<std::size_t>(j)).level);
+    return levels;
+  }
   const char* target_problem(Point y) const { return Reading::target_problem(y); }
 
  private:

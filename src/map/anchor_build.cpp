@@ -126,7 +126,7 @@ AnchorMap build_anchor_map(const OperatorKernel& resolved, RowSource& rows, Inde
   if (n < 1) fail_argument("a sketch needs at least one row of positive weight");
   if (cut_to_rows(recipe, n)) {
     notes.push_back("the sketch was cut from " + std::to_string(wanted.size) + " to " + std::to_string(recipe.size) +
-                    ": there are only " + std::to_string(n) + " rows");
+                    (n == 1 ? ": there is only " : ": there are only ") + counted(n, "row"));
   }
   check_size(recipe, n, rows.input_count(), memory_bytes);
   Sketch sketch;
@@ -141,7 +141,7 @@ AnchorMap build_anchor_map(const OperatorKernel& resolved, RowSource& rows, Inde
   } else {
     sketch = draw_sketch(recipe, n);
     if (sketch.anchors.empty()) {
-      fail_argument("the sketch drew none of the " + std::to_string(n) + " rows; raise p (it is " +
+      fail_argument("the sketch drew none of the " + counted(n, "row") + "; raise p (it is " +
                     shortest(recipe.probability(n)) + ") or the size");
     }
     anchors = touches_all_rows(recipe.law) ? all_rows(rows, progress) : numbered_rows(rows, sketch.anchors, progress);

@@ -18,19 +18,6 @@ namespace {
 constexpr Index chunk_rows = 128;
 constexpr Index anchor_rows = 128;  // 128 kB of kernel values: stay in the second cache until they are used
 
-std::size_t at(Index i) {
-  return static_cast<std::size_t>(i);
-}
-
-/// mixed (s × b) += S_SG(:, first …) · tile.
-void mix(const SparseSketch& s, Index first, ConstMatrix tile, MutMatrix mixed) {
-  for (Index j = 0; j < tile.rows; ++j) {
-    for (Index k = s.start[at(first + j)]; k < s.start[at(first + j + 1)]; ++k) {
-      add_multiple(&tile(j, 0), tile.cols, s.value[at(k)], &mixed(s.row[at(k)], 0));
-    }
-  }
-}
-
 const Decomposable& decomposable(const OperatorTerm& term) {
   const auto* form = std::get_if<Decomposable>(&term.form);
   if (form == nullptr) {
@@ -62,6 +49,14 @@ Kernel one_scalar_kernel(const OperatorKernel& kernel) {
   return sum.terms.size() == 1 ? sum.terms.front() : Kernel{std::move(sum)};
 }
 
+bool has_one_scalar_kernel(const OperatorKernel& kernel) {
+  const auto* first = std::get_if<Decomposable>(&kernel.terms.front().form);
+  return first != nullptr && std::ranges::all_of(kernel.terms, [&](const OperatorTerm& term) {
+           const auto* form = std::get_if<Decomposable>(&term.form);
+           return form != nullptr && form->outputs == first->outputs;
+         });
+}
+
 AnchorMap::AnchorMap(const OperatorKernel& resolved, Index inputs, Index outputs, AnchorParts parts)
     : FeatureMap(inputs, outputs), kernel_(one_scalar_kernel(resolved)), parts_(std::move(parts)) {
   const Index wanted = parts_.mixed() ? parts_.mixing.size : parts_.anchors.rows();
@@ -90,7 +85,7 @@ void AnchorMap::write_features(ConstMatrix x, MatrixView<Real> phi) const {
       const MutMatrix tile(values.data(), std::min(anchor_rows, count - anchor), rows);
       kernel.fill(anchor, first, tile);
       if (parts_.mixed()) {
-        mix(parts_.mixing, anchor, tile, mixed);
+        add_mixed(parts_.mixing, anchor, tile, mixed);
       } else {
         gemm<double>(true, false, 1.0, tile, v.view().row_range(anchor, tile.rows), anchor == 0 ? 0.0 : 1.0, out);
       }

@@ -52,6 +52,9 @@ class AnchorMap final : public FeatureMap {
 /// every other operator-valued kernel.
 Kernel one_scalar_kernel(const OperatorKernel& kernel);
 
+/// Whether one_scalar_kernel would give one.
+bool has_one_scalar_kernel(const OperatorKernel& kernel);
+
 /// S K Sᵀ over the anchors (s' × d): s'²/2 kernel values, no s' × s' matrix, at most 16 MB of kernel values a thread.
 Matrix<double> sketched_gram(const Kernel& kernel, ConstMatrix anchors, const Sketch& sketch);
 

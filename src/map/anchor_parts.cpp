@@ -41,22 +41,51 @@ Matrix<double> inverse_root(ConstMatrix m) {
   return v;
 }
 
-}  // namespace
+/// S Hᵀ (s × s') for a sparse S: tiles of K on and below the diagonal, used while they are in the cache.
+Matrix<double> mixed_half(const TileKernel& kernel, Index count, const SparseSketch& sketch) {
+  constexpr Index edge = 128;
+  Matrix<double> result(sketch.size, count);
+  parallel_for((count + edge - 1) / edge, [&](Index task) {
+    check_stop();
+    const Index first = task * edge;
+    const Index cols = std::min(edge, count - first);
+    const MutMatrix mixed = result.view().col_range(first, cols);
+    thread_local Matrix<double> values(edge, edge);
+    for (Index row = first; row < count; row += edge) {
+      const MutMatrix tile(values.data(), std::min(edge, count - row), cols);
+      kernel.fill(row, first, tile);
+      for (Index i = 0; row == first && i < cols; ++i) {
+        tile(i, i) /= 2;
+        std::fill_n(&tile(i, 0) + i + 1, cols - i - 1, 0.0);
+      }
+      add_mixed(sketch, row, tile, mixed);
+    }
+  });
+  return result;
+}
 
-Matrix<double> sketched_gram(const Kernel& kernel, ConstMatrix anchors, const Sketch& sketch) {
-  const Index count = anchors.rows;
-  const Index size = sketch.size();
+/// S Hᵀ for a dense S, by whole rows of H.
+Matrix<double> transformed_half(const TileKernel& kernel, Index count, const Sketch& sketch) {
   const Index rows = std::clamp<Index>((Index{1} << 21) / count, 1, 64);
-  const TileKernel tiles(kernel, anchors, anchors);
-  Matrix<double> half(count, size);  // H Sᵀ
+  Matrix<double> half(count, sketch.size());  // H Sᵀ
   parallel_for((count + rows - 1) / rows, [&](Index task) {
     check_stop();
     const Index first = task * rows;
     Matrix<double> h(std::min(rows, count - first), count);
-    half_rows(tiles, first, h);
+    half_rows(kernel, first, h);
     apply_right(sketch, h, half.view().row_range(first, h.rows()));
   });
-  const Matrix<double> turned = transposed(half);
+  return transposed(half);
+}
+
+}  // namespace
+
+Matrix<double> sketched_gram(const Kernel& kernel, ConstMatrix anchors, const Sketch& sketch) {
+  const Index size = sketch.size();
+  const TileKernel tiles(kernel, anchors, anchors);
+  const auto* sparse = std::get_if<SparseSketch>(&sketch.form);
+  const Matrix<double> turned =
+      sparse != nullptr ? mixed_half(tiles, anchors.rows, *sparse) : transformed_half(tiles, anchors.rows, sketch);
   Matrix<double> product(size, size);  // (S H Sᵀ)ᵀ
   parallel_for(size, [&](Index r) { apply_right(sketch, turned.view().row_range(r, 1), product.view().row_range(r, 1)); });
   Matrix<double> result(size, size);

@@ -89,6 +89,8 @@ std::vector<Index> draw_without_replacement(Index n, Index s, const Stream& stre
 
 /// out (b × s) = T Sᵀ for a block T (b × s') over the anchors. O(b·non-zeros), O(b·s·s'), or O(b·N log N).
 void apply_right(const Sketch& sketch, ConstMatrix t, MutMatrix out);
+/// mixed (s × b) += S(:, first …)·tile for the rows of a tile (· × b). O(b·non-zeros), along rows.
+void add_mixed(const SparseSketch& sketch, Index first, ConstMatrix tile, MutMatrix mixed);
 /// Sᵀ V (s' × r) for V (s × r), over the anchors.
 Matrix<double> apply_transposed(const Sketch& sketch, ConstMatrix v);
 

@@ -92,6 +92,14 @@ void apply_right(const Sketch& sketch, ConstMatrix t, MutMatrix out) {
   std::visit([&](const auto& form) { right(form, t, out); }, sketch.form);
 }
 
+void add_mixed(const SparseSketch& sketch, Index first, ConstMatrix tile, MutMatrix mixed) {
+  for (Index j = 0; j < tile.rows; ++j) {
+    for (Index k = sketch.start[at(first + j)]; k < sketch.start[at(first + j + 1)]; ++k) {
+      add_multiple(&tile(j, 0), tile.cols, sketch.value[at(k)], &mixed(sketch.row[at(k)], 0));
+    }
+  }
+}
+
 Matrix<double> apply_transposed(const Sketch& sketch, ConstMatrix v) {
   return std::visit([&](const auto& form) { return transposed_times(form, v); }, sketch.form);
 }

@@ -118,8 +118,8 @@ double conformal_offset(std::vector<double> scores, double level) {
   const Index k = conformal_rank(m, level);
   if (k > m) {
     fail_argument("intervals of level " + shortest(level) + " need at least " +
-                  human_count(static_cast<double>(rows_for_level(level))) +
-                  " calibration rows (a fifth of the rows), and there are " + human_count(static_cast<double>(m)) +
+                  counted(rows_for_level(level), "calibration row") + " (a fifth of the rows), and there " +
+                  (m == 1 ? "is " : "are ") + human_count(static_cast<double>(m)) +
                   "; give more rows or a lower --conformal");
   }
   const auto place = scores.begin() + (k - 1);
@@ -146,8 +146,8 @@ Model fit_calibrated(ConformalRows& rows, const Recipe& recipe, const FitOptions
 std::string interval_promise(const FitSummary& s) {
   if (!s.interval_level) return "";
   const bool quantiles = s.loss.starts_with("pinball") || s.loss.starts_with("expectile");
-  return "calibrated on " + human_count(static_cast<double>(s.calibration_rows)) +
-         " rows kept out of the fit: a new row exchangeable with these falls inside with probability at least " +
+  return "calibrated on " + counted(s.calibration_rows, "row") +
+         " kept out of the fit: a new row exchangeable with these falls inside with probability at least " +
          shortest(std::round(*s.interval_level * 1e12) / 1e10) + " %" +
          (s.outputs > 1 && !quantiles ? ", for each target" : "") + ", whatever the model";
 }

@@ -1,9 +1,7 @@
 #include "model/fit.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "backend/bfloat.hpp"
 #include "base/fail.hpp"
@@ -19,6 +17,7 @@
 #include "model/fit_ridge.hpp"
 #include "model/process_text.hpp"
 #include "model/state.hpp"
+#include "model/words.hpp"
 #include "solve/conjugate_gradient.hpp"
 #include "solve/leave_one_out.hpp"
 #include "solve/refinement.hpp"
@@ -52,13 +51,6 @@ std::shared_ptr<Model::State> start_state(const Recipe& recipe) {
   return state;
 }
 
-/// Three significant digits, for sentences.
-std::string rounded(double value) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.3g", value);
-  return buffer.data();
-}
-
 void record_path(const PenaltyPath& path, FitSummary& summary) {
   summary.penalty_chosen = true;
   const PenaltyScore& best = path.scores[path.best];
@@ -70,8 +62,7 @@ void record_path(const PenaltyPath& path, FitSummary& summary) {
   summary.leave_one_out_rows = path.rows;
   for (const PenaltyScore& score : path.scores) summary.penalty_path.emplace_back(score.penalty, score.mean_square);
   if (!path.all_rows) {
-    summary.notes.push_back("the penalty was chosen by leave-one-out on " + human_count(static_cast<double>(path.rows)) +
-                            " rows drawn at random");
+    summary.notes.push_back("the penalty was chosen by leave-one-out on " + counted(path.rows, "row") + " drawn at random");
   }
   if (path.best == 0 || path.best + 1 == path.scores.size()) {
     summary.notes.push_back("the best penalty is at the end of the range that was tried (" + rounded(best.penalty) +
@@ -374,6 +365,7 @@ SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& 
 std::shared_ptr<Model::State> fit_state(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options) {
   const Stopwatch total;
   check_options(options, recipe.exact());
+  if (by_loss(recipe, options)) check_certified(recipe.loss, options);  // before the map is built
   auto state = start_state(recipe);
   state->summary.penalty = options.penalty.value_or(0);
   ScaledRows rows(raw_rows, state->recipe.scaling, state->coding);
@@ -390,8 +382,6 @@ std::shared_ptr<Model::State> fit_state(RowSource& raw_rows, const Recipe& recip
   state->summary.seconds["map"] = mapping.seconds();
   state->summary.rows = raw_rows.row_count();
   if (by_loss(recipe, options)) {
-    if (options.solver != "auto" && options.solver != "sgd" && !is_loss_solver(options.solver))
-      fail_argument("--solver " + options.solver + " is for the square loss; " + recipe.loss + " takes admm, adam or sgd");
     fit_with_loss(rows, recipe, options, *state);
     return finished(std::move(state), total);
   }

@@ -67,8 +67,7 @@ double penalty_by_holdout(RowSource& rows, const Recipe& recipe, const FitOption
   for (const double factor : {1 / std::sqrt(10.0), std::sqrt(10.0)}) attempt(decade * factor);
   std::ranges::sort(summary.penalty_path);
   summary.penalty_chosen = true;
-  summary.notes.push_back("the penalty was chosen on " + human_count(static_cast<double>(test.row_count())) +
-                          " rows held out at random");
+  summary.notes.push_back("the penalty was chosen on " + counted(test.row_count(), "row") + " held out at random");
   if (chosen == summary.penalty_path.front().first || chosen == summary.penalty_path.back().first) {
     summary.notes.emplace_back(
         "the best penalty is at the end of the range that was tried: the length scale may be far from right");
@@ -145,16 +144,24 @@ double mean_loss(const FeatureMap& map, RowSource& rows, const Loss& loss, Const
   return weight > 0 ? sum / weight : 0;
 }
 
+void check_certified(const std::string& loss, const FitOptions& options) {
+  if (options.uncertainty == "full" || options.uncertainty == "samples") {
+    fail_argument(loss == "square"
+                      ? "standard deviations come from the solvers of ridge; leave --solver " + options.solver + " out"
+                      : "standard deviations come with the square loss; with " + loss +
+                            " fit quantiles (--quantiles 0.1,0.5,0.9) or --conformal 0.9 for a spread");
+  }
+  if (options.penalty && !(*options.penalty > 0)) fail_argument("the loss " + loss + " needs a penalty above 0");
+  const std::vector<std::string> of_ridge = {"eigen", "cholesky", "refined", "cg"};
+  if (std::ranges::find(of_ridge, options.solver) != of_ridge.end())
+    fail_argument("--solver " + options.solver + " is for the square loss; " + loss + " takes admm, adam or sgd");
+}
+
 void fit_with_loss(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
   FitSummary& summary = state.summary;
   const std::unique_ptr<Loss> loss = make_loss(recipe.loss, recipe.outputs());
   if (options.map == "exact")
     summary.notes.emplace_back("exact: every row is an anchor, so the features span the exact solution");
-  if (options.uncertainty == "full" || options.uncertainty == "samples") {
-    fail_argument("standard deviations come with the square loss; with " + recipe.loss +
-                  " fit quantiles (--quantiles 0.1,0.5,0.9) for a spread");
-  }
-  if (options.penalty && !(*options.penalty > 0)) fail_argument("the loss " + recipe.loss + " needs a penalty above 0");
   Stopwatch watch;
   summary.weight = total_weight(rows);
   if (!options.penalty) {

@@ -12,6 +12,9 @@ namespace mercer {
 /// stochastic subgradients (adam, sgd). Without a penalty, the one with the least loss on a fifth of the rows held out.
 void fit_with_loss(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state);
 
+/// Refuses options that no loss but the square serves: standard deviations, a penalty of 0, solvers of ridge.
+void check_certified(const std::string& loss, const FitOptions& options);
+
 /// The mean loss per unit of weight of a function φ(x)ᵀW + c on rows.
 double mean_loss(const FeatureMap& map, RowSource& rows, const Loss& loss, ConstMatrix weights, Point intercept);
 

@@ -178,6 +178,7 @@ void parse_map(const std::string& text, Recipe& recipe) {
     return;
   }
   std::vector<std::string> names = {"fourier", "exact"};
+  std::string sketches;
   for (const SketchName& known : sketch_names) {
     if (words.name == known.name) {
       recipe.map = MapKind::sketch;
@@ -185,11 +186,11 @@ void parse_map(const std::string& text, Recipe& recipe) {
       return;
     }
     names.emplace_back(known.name);
+    sketches += std::string(sketches.empty() ? "" : ", ") + known.name + ":SIZE";
   }
   fail_argument("unknown map " + mercer::quoted(text) + did_you_mean(words.name, names) +
-                "; a map is exact, fourier:D[,mc|orthogonal|qmc], or a sketch: p-sr:SIZE, nystrom:SIZE, accumulation:SIZE, "
-                "gaussian-sketch:SIZE, countsketch:SIZE, "
-                "srht:SIZE; e.g. fourier:1000 or p-sr:200");
+                "; a map is exact, fourier:D[,mc|orthogonal|qmc], or a sketch: " + sketches +
+                "; e.g. fourier:1000 or p-sr:200");
 }
 
 }  // namespace mercer

@@ -95,14 +95,16 @@ void scaled_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
   add_trend(state.trend, x, mean);
 }
 
-/// Adds (k(x, x) - ‖φ(x)‖²)/σ².
-void complete_prior(const Model::State& state, ConstMatrix x, ConstMatrix phi, MutMatrix variance) {
+/// k(x, x) - ‖φ(x)‖² of each row: the prior variance that the features do not see.
+std::vector<double> missed_prior(const Model::State& state, ConstMatrix x, ConstMatrix phi) {
   const Kernel kernel = one_scalar_kernel(state.recipe.kernel);
+  std::vector<double> missed(at(x.rows));
   for (Index i = 0; i < x.rows; ++i) {
-    double missed = value(kernel, x.row(i), x.row(i));
-    for (const double f : phi.row(i)) missed -= f * f;
-    for (Index a = 0; a < variance.cols; ++a) variance(i, a) += std::max(missed, 0.0) / state.noise[at(a)];
+    double left = value(kernel, x.row(i), x.row(i));
+    for (const double f : phi.row(i)) left -= f * f;
+    missed[at(i)] = std::max(left, 0.0);
   }
+  return missed;
 }
 
 /// Var f/σ².
@@ -123,8 +125,12 @@ void scaled_variance(const Model::State& state, ConstMatrix x, MutMatrix varianc
   }
   Matrix<double> phi(x.rows, state.map->columns());
   state.map->features(x, phi);
+  const std::vector<double> missed = state.completes_prior ? missed_prior(state, x, phi) : std::vector<double>();
   state.posterior.variance(state.map->coupling(), phi, variance);
-  if (state.completes_prior) complete_prior(state, x, phi, variance);
+  for (std::size_t i = 0; i < missed.size(); ++i) {
+    const std::span<double> row = variance.row(static_cast<Index>(i));
+    for (std::size_t a = 0; a < row.size(); ++a) row[a] += missed[i] / state.noise[a];
+  }
 }
 
 /// Runs `compute` (scaled inputs → rows × p numbers) block by block and hands each row of the answer to `use`.

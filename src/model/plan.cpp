@@ -104,6 +104,7 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
   Plan plan;
   plan.rows = raw.row_count();
   plan.kernel = to_string(recipe.kernel);
+  plan.loss = recipe.loss;
   plan.diameter = s.diameter;
   Matrix<double> exact(s.rows.rows() * p, s.rows.rows() * p);
   gram(recipe.kernel, s.rows, s.rows, p, exact);
@@ -134,7 +135,7 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
     if (const auto bound = error_for(recipe.kernel, d, p, plan.diameter, 1 - confidence, frequencies, &ignored))
       row.guaranteed = *bound / plan.kernel_norm;
     row.memory_bytes = fit_bytes(map, plan.rows, options);
-    row.seconds = fit_flops(map, plan.rows, options) / plan.flops;
+    row.seconds = fit_flops(map, plan.rows, options) / plan.flops + pass_seconds(map, plan.rows, options);
     plan.table.push_back(row);
   }
   // Error falls like D^-1/2: carry the largest map's measurement over to the wanted error.

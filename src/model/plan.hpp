@@ -23,6 +23,7 @@ struct PlanRow {
 struct Plan {
   Index rows = 0;
   std::string kernel;                           ///< resolved
+  std::string loss;                             ///< that memory and time are for
   double diameter = 0;                          ///< of the scaled inputs
   double kernel_norm = 0;                       ///< ‖K(x, x)‖₂
   std::optional<Index> guaranteed_frequencies;  ///< D by the theorem for the wanted error and confidence

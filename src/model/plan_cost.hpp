@@ -18,7 +18,12 @@ double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options);
 /// How many rows have their features computed: all once, and again those that leave-one-out takes.
 double feature_rows(const FeatureMap& map, Index rows, const FitOptions& options);
 
-/// Flops of the Gram matrix and of the solve, counted at the speed of the Gram update; without the features.
+/// Seconds of the passes of a loss other than square, from the speed of one block now; how many there will be is a guess.
+/// 0 for ridge.
+double pass_seconds(const FeatureMap& map, Index rows, const FitOptions& options);
+
+/// Flops of the Gram matrix and of the solve, counted at the speed of
+/// the Gram update; without the features.
 double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options);
 
 }  // namespace mercer

@@ -106,7 +106,7 @@ std::optional<SketchPlanRow> measure(const Bench& bench, SketchRecipe sketch_rec
   row.seconds =
       draw_seconds * (needs_rows(law) ? more_rows : 1) + sketch_seconds * more_anchors * more_anchors + factor_seconds +
       feature_seconds * more_anchors * feature_rows(map, bench.rows, bench.options) / static_cast<double>(bench.x.rows()) +
-      fit_flops(map, bench.rows, bench.options) / bench.flops;
+      fit_flops(map, bench.rows, bench.options) / bench.flops + pass_seconds(map, bench.rows, bench.options);
   row.memory_bytes = sketch_bytes(sketch_recipe, bench.rows, bench.x.cols()) + fit_bytes(map, bench.rows, bench.options);
   return row;
 }
@@ -269,6 +269,7 @@ SketchPlan make_sketch_plan(RowSource& raw, const FitOptions& options, double er
   plan.rows = bench.rows;
   plan.sampled = bench.x.rows();
   plan.kernel = to_string(recipe.kernel);
+  plan.loss = recipe.loss;
   plan.law = law_name(recipe.sketch.law);
   plan.radius = bench.radius;
   plan.missed = bench.spectrum.missed / bench.spectrum.trace;

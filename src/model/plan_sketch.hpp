@@ -31,6 +31,7 @@ struct SketchPlan {
   Index rows = 0;      ///< of positive weight
   Index sampled = 0;   ///< of which the kernel was looked at
   std::string kernel;  ///< resolved
+  std::string loss;    ///< that memory and time are for
   std::string law;     ///< "p-sr", "nystrom,leverage", …
   CriticalRadius radius;
   double missed = 0;  ///< share of tr K that the spectrum lacks

@@ -46,10 +46,10 @@ void read_mixture(const std::string& text, const std::string& what, ProcessPlan&
 
 MeanForm mean_named(const std::string& text) {
   if (text == "none") return MeanForm::none;
-  if (text == "constant") return MeanForm::constant;
+  if (text == "constant" || text == "auto") return MeanForm::constant;
   if (text == "linear") return MeanForm::linear;
-  fail_argument("the mean " + mercer::quoted(text) + " is none of none, constant, linear" +
-                did_you_mean(text, {"none", "constant", "linear"}));
+  fail_argument("the mean " + mercer::quoted(text) + " is none of auto, none, constant, linear" +
+                did_you_mean(text, {"auto", "none", "constant", "linear"}));
 }
 
 /// What a process takes no part in.
@@ -85,6 +85,7 @@ ProcessPlan process_plan(const FitOptions& options) {
   plan.mean = mean_named(options.gp.mean);
   if (name == "spectral_mixture") {
     read_mixture(text, "--gp", plan);
+    plan.open_mean = options.gp.mean == "auto";
     return plan;
   }
   if (name != "exact" && name != "vfe") {

@@ -17,6 +17,7 @@ struct ProcessPlan {
   Index inducing = 300;                          ///< of the variational bound
   bool mixture_kernel = true;                    ///< false: FitOptions::kernel is learned
   MeanForm mean = MeanForm::constant;
+  bool open_mean = false;  ///< constant or linear, whichever the rows prefer
 };
 
 /// Reads options.gp and options.kernel; throws Error with what is allowed, also for what does not go with a process.

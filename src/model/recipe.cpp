@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "kernel/resolve.hpp"
 #include "loss/make_loss.hpp"
+#include "map/anchor_map.hpp"
 #include "model/process_text.hpp"
 
 namespace mercer {
@@ -86,16 +87,38 @@ bool is_robust(const std::string& loss, Index outputs) {
   return std::isfinite(make_loss(loss, outputs)->lipschitz());
 }
 
+/// A quantile(...) matrix must be about the levels that are fitted: others would tie them by wrong distances.
+void check_levels(const std::vector<double>& levels, const QuantileOutputs& named) {
+  if (named.levels == levels) return;
+  const auto list = [](const std::vector<double>& values) {
+    std::vector<std::string> texts;
+    for (const double v : values) texts.push_back(shortest(v));
+    return join(texts, ",");
+  };
+  fail_argument("the kernel couples the levels " + list(named.levels) + ", but the quantiles that are fitted are " +
+                list(levels) + "; name the same in both, or leave the output matrix out");
+}
+
 /// Levels that share a plain kernel are tied to each other as in paper 2: A_ij = exp(-(τ_i - τ_j)²).
 void couple_levels(const std::vector<double>& levels, OperatorKernel& kernel) {
   for (OperatorTerm& term : kernel.terms) {
     auto* form = std::get_if<Decomposable>(&term.form);
-    if (form != nullptr && std::holds_alternative<IdentityOutputs>(form->outputs))
+    if (form == nullptr) continue;
+    if (const auto* named = std::get_if<QuantileOutputs>(&form->outputs)) check_levels(levels, *named);
+    if (levels.size() > 1 && std::holds_alternative<IdentityOutputs>(form->outputs))
       form->outputs = QuantileOutputs{levels, 1.0};
   }
 }
 
 }  // namespace
+
+std::string chosen_map(const FitOptions& options, Index rows) {
+  constexpr Index few_rows = 3000;
+  constexpr Index landmarks = 300;
+  const bool square = options.loss == "square" && options.quantiles.empty();
+  if (square || rows > few_rows || !has_one_scalar_kernel(parse_kernel(options.kernel))) return "fourier:1000";
+  return "nystrom:" + std::to_string(std::clamp<Index>(rows, 1, landmarks));
+}
 
 Precision parse_precision(const std::string& text) {
   if (text == "float32") return Precision::single_;
@@ -143,7 +166,8 @@ void set_timeline(RowSource& rows, Recipe& recipe) {
 Recipe prepare(RowSource& rows, const FitOptions& asked) {
   const FitOptions options = process_options(asked);
   Recipe recipe;
-  parse_map(options.map, recipe);
+  const bool open_map = options.map == "auto";
+  if (!open_map) parse_map(options.map, recipe);
   recipe.set_seed(options.seed);
   recipe.precision = parse_precision(options.precision);
   recipe.classes = options.classes;
@@ -151,9 +175,10 @@ Recipe prepare(RowSource& rows, const FitOptions& asked) {
   if (rows.target_count() == 0) fail_argument("there is no target to learn; name one");
   settle_loss(options, rows.target_count(), recipe);
   OperatorKernel kernel = parse_kernel(options.kernel);
-  if (recipe.levels.size() > 1) couple_levels(recipe.levels, kernel);
+  if (!recipe.levels.empty()) couple_levels(recipe.levels, kernel);
 
   const RowSummary summary = summarize(rows, options.progress);
+  if (open_map) parse_map(chosen_map(options, summary.rows), recipe);
   const bool classify = !options.classes.empty();
   recipe.scaling = options.standardize ? standardizing(summary, is_vector_field(kernel), !classify)
                                        : Scaling::identity(rows.input_count(), classify ? 0 : rows.target_count());
@@ -171,7 +196,8 @@ Recipe prepare(RowSource& rows, const FitOptions& asked) {
     facts.output_covariance = covariance(scaled);
   }
   recipe.kernel = resolve(kernel, facts);
-  if (recipe.exact() && recipe.loss != "square") {
+  const bool certified = recipe.loss != "square" || options.solver == "admm" || options.solver == "adam";
+  if (recipe.exact() && certified) {
     // Every row an anchor: features that span the exact solution.
     recipe.map = MapKind::sketch;
     recipe.sketch.law = SketchLaw::nystrom;

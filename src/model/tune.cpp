@@ -14,6 +14,7 @@
 #include "kernel/length_scale.hpp"
 #include "kernel/resolve.hpp"
 #include "loss/make_loss.hpp"
+#include "model/fit_loss.hpp"
 #include "model/metric.hpp"
 #include "model/recipe.hpp"
 #include "model/tune_fold.hpp"
@@ -38,6 +39,8 @@ void check_positive(const std::vector<double>& values, const std::string& option
 }
 
 void check(const FitOptions& options, const TuneOptions& search) {
+  if (options.loss != "square" || !options.quantiles.empty())
+    check_certified(options.quantiles.empty() ? options.loss : "pinball", options);
   check_positive(search.length_factors, "--length-factors");
   check_positive(search.penalties, "--penalties");
   check_positive(search.loss_parameters, "--loss-parameters", true);
@@ -98,7 +101,10 @@ double draw(const std::vector<double>& ends, double u) {
 /// Texts of the pieces that candidates are made of.
 class Pieces {
  public:
-  Pieces(RowSource& rows, const FitOptions& options) : options_(options), kernel_(parse_kernel(options.kernel)) {
+  Pieces(RowSource& rows, const FitOptions& options)
+      : options_(options),
+        kernel_(parse_kernel(options.kernel)),
+        map_(options.map == "auto" ? chosen_map(options, count_rows(rows)) : options.map) {
     if (!needs_median(kernel_)) return;
     const RowSummary summary = summarize(rows, options.progress);
     const bool classify = !options.classes.empty();
@@ -109,7 +115,7 @@ class Pieces {
   bool has_length_scales() const { return mercer::has_length_scales(kernel_); }
   std::string kernel(double factor) const { return to_string(with_length_scales(kernel_, median_, factor)); }
   std::string map(std::optional<double> size) const {
-    return size ? map_of_size(options_.map, static_cast<Index>(std::llround(*size))) : options_.map;
+    return size ? map_of_size(map_, static_cast<Index>(std::llround(*size))) : map_;
   }
   std::string loss(std::optional<double> parameter) const {
     if (parameter) return loss_with(options_.loss, *parameter);
@@ -119,6 +125,7 @@ class Pieces {
  private:
   const FitOptions& options_;
   OperatorKernel kernel_;
+  std::string map_;
   double median_ = 1;
 };
 

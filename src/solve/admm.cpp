@@ -67,6 +67,9 @@ Admm::Admm(const SplitProblem& problem, ConvexState state) : problem_(problem), 
 
 void Admm::add_targets(Index row, double step, MutPoint t) const {
   const std::size_t p = t.size();
+  const bool joint = problem_.joint(row);
+  const double stiff = problem_.stiff(row);
+  step *= stiff;
   std::ranges::fill(t, 0.0);
   if (row < problem_.store.source_rows()) {
     const double w = problem_.store.weight(row);
@@ -78,8 +81,9 @@ void Admm::add_targets(Index row, double step, MutPoint t) const {
     const double k = problem_.order[at(row)];
     const auto s = state_.order_value.row(row);
     const auto z = state_.order_dual.row(row);
-    for (std::size_t a = 0; a < p; ++a) t[a] += k * (s[a] - z[a] / step - problem_.centre[a]);
+    for (std::size_t a = 0; a < p; ++a) t[a] += k * ((joint ? 0.0 : s[a] - problem_.centre[a]) - z[a] / step);
   }
+  for (double& value : t) value *= stiff / problem_.scale;
 }
 
 void Admm::first_targets() {
@@ -101,7 +105,8 @@ void Admm::first_targets() {
 void Admm::update_loss_row(Index row, Point f, Sums& sums) {
   const double w = problem_.store.weight(row);
   if (w == 0) return;
-  const double rho = state_.step;
+  const double stiff = problem_.stiff(row);
+  const double rho = state_.step * stiff;
   const Point y = problem_.store.target(row);
   auto u = state_.value.row(row);
   auto g = state_.dual.row(row);
@@ -117,17 +122,40 @@ void Admm::update_loss_row(Index row, Point f, Sums& sums) {
   problem_.loss.prox(1 / rho, y, u);
   for (std::size_t a = 0; a < x.size(); ++a) {
     g[a] = rho * (x[a] - u[a]);
-    sums.primal() += w * (f[a] - u[a]) * (f[a] - u[a]);
-    sums.dual() += w * (u[a] - before[a]) * (u[a] - before[a]);
-    sums.value_size() += w * (u[a] - problem_.centre[a]) * (u[a] - problem_.centre[a]);
-    sums.dual_size() += w * g[a] * g[a];
+    sums.primal() += stiff * w * (f[a] - u[a]) * (f[a] - u[a]);
+    sums.dual() += stiff * w * (u[a] - before[a]) * (u[a] - before[a]);
+    sums.value_size() += stiff * w * (u[a] - problem_.centre[a]) * (u[a] - problem_.centre[a]);
+    sums.dual_size() += w / stiff * g[a] * g[a];
+  }
+}
+
+void Admm::update_joint_row(Index row, Point f, Sums& sums) {
+  const double w = problem_.store.weight(row);
+  const double stiff = problem_.stiff(row);
+  const double rho = state_.step * stiff;
+  const Point y = problem_.store.target(row);
+  auto u = state_.value.row(row);
+  auto g = state_.dual.row(row);
+  auto z = state_.order_dual.row(row);
+  sums.loss() += w * problem_.loss.value(f, y);
+  thread_local std::vector<double> before;
+  before.assign(u.begin(), u.end());
+  const std::size_t p = u.size();
+  for (std::size_t a = 0; a < p; ++a) u[a] = relaxation * f[a] + (1 - relaxation) * u[a] + (g[a] + z[a]) / rho;
+  ordered_pinball_prox(problem_.levels, 1 / rho, y[0], u, g, z);
+  for (std::size_t a = 0; a < p; ++a) {
+    if (a + 1 < p) sums.crossing(p, a) = std::max(sums.crossing(p, a), f[a] - f[a + 1]);
+    sums.primal() += stiff * w * (f[a] - u[a]) * (f[a] - u[a]);
+    sums.dual() += stiff * w * (u[a] - before[a]) * (u[a] - before[a]);
+    sums.value_size() += stiff * w * (u[a] - problem_.centre[a]) * (u[a] - problem_.centre[a]);
+    sums.dual_size() += w / stiff * (g[a] + z[a]) * (g[a] + z[a]);
   }
 }
 
 void Admm::update_order_row(Index row, Point f, Sums& sums) {
   const double k = problem_.order[at(row)];
-  if (k == 0) return;
-  const double rho = state_.step;
+  const double stiff = problem_.stiff(row);
+  const double rho = state_.step * stiff;
   auto s = state_.order_value.row(row);
   auto z = state_.order_dual.row(row);
   const std::size_t p = s.size();
@@ -143,18 +171,18 @@ void Admm::update_order_row(Index row, Point f, Sums& sums) {
   project_increasing(s);
   for (std::size_t a = 0; a < p; ++a) {
     z[a] = rho * (x[a] - s[a]);
-    sums.primal() += k * (f[a] - s[a]) * (f[a] - s[a]);
-    sums.dual() += k * (s[a] - before[a]) * (s[a] - before[a]);
-    sums.value_size() += k * (s[a] - problem_.centre[a]) * (s[a] - problem_.centre[a]);
-    sums.dual_size() += k * z[a] * z[a];
+    sums.primal() += stiff * k * (f[a] - s[a]) * (f[a] - s[a]);
+    sums.dual() += stiff * k * (s[a] - before[a]) * (s[a] - before[a]);
+    sums.value_size() += stiff * k * (s[a] - problem_.centre[a]) * (s[a] - problem_.centre[a]);
+    sums.dual_size() += k / stiff * z[a] * z[a];
   }
 }
 
 Admm::Pass Admm::pass(double next_step) {
   const FeatureStore& store = problem_.store;
   const Index p = store.outputs();
-  problem_.ridge.solve(cross_, sum_, problem_.penalty * problem_.weight / state_.step, candidate_.theta, candidate_.weights,
-                       candidate_.intercept);
+  const double ridge = problem_.penalty * problem_.weight / (state_.step * problem_.scale);
+  problem_.ridge->solve(cross_, sum_, ridge, candidate_.theta, candidate_.weights, candidate_.intercept);
   std::vector<double>& c = candidate_.intercept;
   for (Index a = 0; problem_.intercept && a < p; ++a) c[at(a)] += problem_.centre[at(a)];
   Matrix<double> parts(store.chunks(), static_cast<Index>(Sums::fixed) + 2 * p - 1);
@@ -163,8 +191,12 @@ Admm::Pass Admm::pass(double next_step) {
     std::vector<double> value(at(p));
     for (Index i = 0; i < f.rows; ++i) {
       for (Index a = 0; a < p; ++a) value[at(a)] = f(i, a) + c[at(a)];
-      if (first + i < store.source_rows()) update_loss_row(first + i, value, sums);
-      if (!problem_.order.empty()) update_order_row(first + i, value, sums);
+      if (problem_.joint(first + i)) {
+        update_joint_row(first + i, value, sums);
+      } else {
+        if (first + i < store.source_rows()) update_loss_row(first + i, value, sums);
+        if (!problem_.order.empty()) update_order_row(first + i, value, sums);
+      }
       add_targets(first + i, next_step, t.row(i));
       for (std::size_t a = 0; a < value.size(); ++a) sums.target(a) += t.row(i)[a];
     }

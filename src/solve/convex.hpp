@@ -40,7 +40,9 @@ struct ConvexSolution {
   std::vector<double> intercept;  ///< p
   double primal = 0;
   double dual = 0;
-  double gap = 0;  ///< (primal - dual)/|primal|; optima below 1e-8 of the objective of f = 0 are measured against that
+  /// (primal - dual)/|primal|. An optimum of 0, and all below 1e-8 of what missing every target by its size would cost, are
+  /// measured against that: the loss may well be 0 and nothing left to compare with.
+  double gap = 0;
   int passes = 0;
   std::vector<TracePoint> trace;  ///< the best bounds so far, at every certificate
   ConvexState state;              ///< a warm start for a neighbouring penalty or loss
@@ -61,12 +63,17 @@ class ConvexSolver {
 
  private:
   SplitProblem problem(const Loss& loss, double penalty) const;
+  /// For the row weights of the problem times their stiffness.
+  std::unique_ptr<RidgeStep> ridge_step(const std::vector<double>& stiffness, Progress* progress) const;
+  /// Measures the stiffness of the rows; the ridge step that goes with it, which the problem then points to.
+  std::unique_ptr<RidgeStep> stiffen(SplitProblem& split, Admm& admm) const;
 
   const FeatureMap& map_;
   bool intercept_;
   bool single_;
   std::unique_ptr<FeatureStore> store_;
-  std::vector<double> order_;
+  bool non_crossing_;
+  bool shared_target_ = true;  ///< every row has one target for all outputs
   double weight_ = 0;
   std::vector<double> mean_target_;
   double spread_ = 0;  ///< root mean square of y - mean over rows and outputs

@@ -27,4 +27,18 @@ void project_increasing(MutPoint x) {
   for (const Pool& pool : pools) next = std::fill_n(next, pool.count, pool.mean);
 }
 
+void ordered_pinball_prox(Point levels, double step, double y, MutPoint v, MutPoint slope, MutPoint pull) {
+  for (std::size_t j = 0; j < v.size(); ++j) {
+    v[j] = v[j] - y + step * levels[j];
+    pull[j] = v[j];
+  }
+  project_increasing(v);
+  for (std::size_t j = 0; j < v.size(); ++j) {
+    pull[j] = (pull[j] - v[j]) / step;
+    const double inside = std::clamp(v[j], 0.0, step);
+    slope[j] = inside / step - levels[j];
+    v[j] = y + (v[j] - inside);
+  }
+}
+
 }  // namespace mercer

@@ -235,7 +235,7 @@ CASES = {
     "output on a full disk": (["fit", "good.csv", *FIT, "-o", "/dev/full"], ["/dev/full", "No space left"]),
     "model on standard output": (["fit", "good.csv", *FIT, "-o", "-"], ["-o -", "name"]),
     "gram on a full disk": (["gram", "good.csv", "-o", "/dev/full"], ["/dev/full", "No space left"]),
-    "gram without -o": (["gram", "good.csv"], ["-o FILE.npy"]),
+    "gram without -o": (["gram", "good.csv"], ["-o FILE.npy or FILE.csv"]),
     "predictions into no folder": (["predict", "good.mercer", "good.csv", "-o", "nowhere/p.csv"], ["nowhere/p.csv"]),
     "predictions on a full disk": (["predict", "good.mercer", "good.csv", "-o", "/dev/full"], ["/dev/full", "No space left"]),
     # models

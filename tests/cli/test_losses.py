@@ -158,6 +158,23 @@ def test_quantiles_are_written_scored_and_do_not_cross(run, table, tmp_path):
     assert sum(scores["tied"]["pinball"]) <= 1.02 * sum(scores["free"]["pinball"])
 
 
+@pytest.mark.parametrize("map_text", ["p-sr:80", "fourier:40"])
+def test_far_quantiles_in_order_take_hundreds_of_passes(run, tmp_path, map_text):
+    rng = np.random.default_rng(6)
+    x = rng.uniform(0, 1, 2000)
+    y = np.sin(6 * x) + 0.3 * (0.02 + x) * rng.standard_t(3, 2000)
+    np.savetxt(tmp_path / "train.csv", np.c_[x, y], delimiter=",", header="x,y", comments="")
+    levels = "0.01,0.05,0.5,0.95,0.99"
+    objective = {}
+    for order in ([], ["--non-crossing"]):
+        s = json.loads(run("fit", tmp_path / "train.csv", "--target", "y", "--quantiles", levels, *order, "--map", map_text, "--penalty", "1e-6", "--json",
+                           "-o", tmp_path / "q.mercer").out)  # fmt: skip
+        assert s["gap"] <= 1e-4 and s["iterations"] <= 1000
+        objective[len(order)] = s["objective"]
+    assert objective[0] * (1 - 1e-4) <= objective[1] <= 1.02 * objective[0]
+    assert json.loads(run("score", tmp_path / "q.mercer", tmp_path / "train.csv", "--json").out)["crossed_share"] == 0
+
+
 def test_huber_is_robust(run, tmp_path):
     rng = np.random.default_rng(5)
     x = rng.uniform(-3, 3, 400)

@@ -65,6 +65,11 @@ EXPERIMENTS = {
         ["psketch-table6.svg"],
         True,
     ),
+    "conformal": (
+        "dataset model n calibration_rows test_rows coverage deviation expected expected_deviation width splits",
+        ["conformal.svg"],
+        True,
+    ),
 }
 
 

@@ -1,5 +1,6 @@
 #pragma once
-#include <sys/mman.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <mercer/error.hpp>
 
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "io/dataset.hpp"
@@ -36,14 +38,38 @@ inline void read_twice(Dataset& data, bool may_hold_nan) {
   }
 }
 
+/// One file in memory, written again for every input. Its name is a real one (HDF5 follows links), gone when the process
+/// ends well.
+class InputFile {
+ public:
+  InputFile() : path_("/dev/shm/mercer-fuzz-" + std::to_string(::getpid())) {
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    require(file_ >= 0);
+  }
+  ~InputFile() {
+    ::close(file_);
+    ::unlink(path_.c_str());
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& fill(std::span<const std::uint8_t> bytes) {
+    require(::ftruncate(file_, 0) == 0);
+    require(::pwrite(file_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+    return path_;
+  }
+
+ private:
+  std::string path_;
+  int file_;
+};
+
 /// The first byte chooses the options, the rest is the file; then the same file is read by the schema it gave.
-inline int read_as_dataset(const std::uint8_t* bytes, std::size_t size, const char* format) {
-  if (size == 0) return 0;
-  const unsigned choice = bytes[0];
-  const int file = ::memfd_create("fuzz", MFD_CLOEXEC);
-  require(file >= 0);
-  require(::write(file, bytes + 1, size - 1) == static_cast<ssize_t>(size - 1));
-  const std::string path = "/proc/self/fd/" + std::to_string(file);
+inline int read_as_dataset(std::span<const std::uint8_t> bytes, const char* format) {
+  if (bytes.empty()) return 0;
+  static InputFile file;
+  const std::string& path = file.fill(bytes.subspan(1));
+  const unsigned choice = bytes.front();
   DatasetOptions options;
   options.format = format;
   options.missing = static_cast<Missing>(choice & 3U);
@@ -62,11 +88,8 @@ inline int read_as_dataset(const std::uint8_t* bytes, std::size_t size, const ch
     const std::unique_ptr<Dataset> again = open_dataset({path}, options);
     require(again->row_count() == data->row_count() || options.targets_optional);  // which drops no row for its target
     read_twice(*again, options.missing == Missing::keep);
-  } catch (const Error&) {
-    static_cast<void>(::close(file));
-    return 0;
+  } catch (const Error&) {  // refused, as it may be
   }
-  static_cast<void>(::close(file));
   return 0;
 }
 

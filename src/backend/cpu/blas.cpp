@@ -54,7 +54,7 @@ void* open_library(std::string& loaded) {
                   "/usr/lib/aarch64-linux-gnu/openblas-pthread/libopenblas.so.0", "libopenblas.so.0", "libopenblas.so"};
   }
   for (const auto& name : candidates) {
-    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (void* handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL)) {
       loaded = name;
       return handle;
     }

@@ -177,6 +177,16 @@ TEST(TileLoops, AddWhatTheirNamesSay) {
         for (Index k = 0; k < inputs; ++k) expected += std::pow((x(0, k) - columns(k, i)) * inverse(0, k), 2);
         EXPECT_NEAR(squared[static_cast<std::size_t>(i)], expected, 1e-15 * (1 + 10 * expected));
       }
+      for (const double scale :
+           {1.0, 0.37, 1e100, 1e-100}) {  // one for all inputs, and too large or small to be squared apart
+        const std::vector<double> same(11, scale);
+        squared_distances(columns.data(), inputs, 77, x.data(), same.data(), squared.data());
+        for (Index i = 0; i < 77; ++i) {
+          double expected = 0;
+          for (Index k = 0; k < inputs; ++k) expected += std::pow((x(0, k) - columns(k, i)) * scale, 2);
+          EXPECT_NEAR(squared[static_cast<std::size_t>(i)], expected, 1e-14 * expected);
+        }
+      }
     }
     const std::vector<double> norms(77, 2.0);
     std::vector<double> products(77, -4.5);

@@ -76,7 +76,7 @@ TEST(Checked, Int) {
 }
 
 TEST(Checked, MemoryIsAlignedAndZero) {
-  for (const std::size_t bytes : {1U, 64U, 65U, 100000U}) {
+  for (const std::size_t bytes : {1U, 64U, 65U, 100000U, 5000001U}) {  // the last in huge pages
     const std::unique_ptr<void, decltype(&std::free)> memory(zeroed_aligned(bytes), &std::free);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.get()) % 64, 0U);
     const auto* data = static_cast<const unsigned char*>(memory.get());

@@ -63,6 +63,11 @@ TEST(Text, HumanNumbers) {
   EXPECT_EQ(human_count(-1234), "-1 234");
   EXPECT_EQ(human_count(-123), "-123");
   EXPECT_EQ(human_count(0), "0");
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(2000, "row"), "2 000 rows");
+  EXPECT_EQ(counted(1, "pass"), "1 pass");
+  EXPECT_EQ(counted(2, "pass"), "2 passes");
 }
 
 TEST(Text, SplitJoinTrim) {

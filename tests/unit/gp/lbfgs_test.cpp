@@ -85,12 +85,11 @@ TEST(Lbfgs, FollowsRosenbrocksValleyInTenDimensions) {
   const LbfgsResult result = minimize_lbfgs(f, at, options);
   EXPECT_TRUE(result.converged) << result.status;
   EXPECT_EQ(told, result.iterations);
-  // From this start there is also a local minimum of value 3.98 at x_0 ≈ -1, x_i ≈ 1, which scipy's L-BFGS-B may end in.
-  EXPECT_LT(result.value, 4);
-  if (result.value < 1) {
-    for (const double x : at) EXPECT_NEAR(x, 1, 1e-7);
-  }
-  EXPECT_LT(result.evaluations, 400);
+  // scipy's L-BFGS-B also gets here from this start, in 94 evaluations (scipy's BFGS ends in the local minimum of
+  // value 3.99).
+  EXPECT_LT(result.value, 1e-14);
+  for (const double x : at) EXPECT_NEAR(x, 1, 1e-7);
+  EXPECT_LT(result.evaluations, 150);
 }
 
 TEST(Lbfgs, ReachesTheMinimumOfRosenbrockFromNearby) {

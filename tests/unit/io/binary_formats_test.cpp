@@ -115,9 +115,14 @@ TEST(Idx, ReadsFloatingPoint) {
 }
 
 /// Files written by h5py 3 (libver "latest"), gzipped, as hexadecimal.
-std::string from_hex(const std::string& hex) {
+std::string packed_bytes(const std::string& hex) {
   std::string packed;
   for (std::size_t i = 0; i < hex.size(); i += 2) packed += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  return packed;
+}
+
+std::string from_hex(const std::string& hex) {
+  const std::string packed = packed_bytes(hex);
   const auto source = gunzip(bytes_in_memory("fixture", std::vector<char>(packed.begin(), packed.end())));
   std::string bytes;
   std::vector<char> buffer(4096);
@@ -139,6 +144,29 @@ const char* const many_datasets =
     "6018f4e0577e7a233c2c4480fe65c40c0b88dfeda1de736030e16630f9cf8cea770174bf6f601872e0eab1221b8261c1c1c028cc08e123"
     "fb5f01ea7f587660d8c330a481d381be4df0b03001fa971918185039626962d28d0a34dce065d784c1171651510b66328c82513048c101"
     "7b608de4c0c09000c407ea2162320e105ac121312919ae12004d5d8a302c080000";
+
+/// /t: float32 2^40 × 2 in chunks of 4 × 2, of which none was written.
+const char* const hollow_dataset =
+    "1f8b0800000000000203ebf47071e3e592e26200010e0e061606010664f01f0a2a5851f930f90428cd08a53ba0f40a26983823584e022a"
+    "2e08351f5d5d4890ab2b48f57f3400b3c780054273308c8291083c5c1d03407404940f4ba5279850d595a0a5470f0aed6564608598c508"
+    "e36b4068264664450c4ca89ae07c6660ca07a9145490678024610506710e06f17aa83c2b304583e4999821067240730a3313332c0b80b4"
+    "818c83e6808a018d87603f7f17508e86e54305e6d1b4490e00007fd3722378050000";
+
+/// 2 × 2 each: /lzf packed by a filter of h5py's own, /half float16 0 … 3, /wide in chunks of 2 GiB, /outside in a file of
+/// its own, /virtual made of another, /bits integers of 17 bits; /away is a link into another file.
+const char* const odd_datasets =
+    "1f8b0800000000000203ed9acd6b134114c0dfcc6c9a61cb924dd24af09453f164442af42034d6467b105ba2078f46b225914024dd7e18"
+    "28484fea493c79f4e851fc07044fe24d8f9e3c0b82574f7167e7636797d812888dd8f783f076dfbc99d97dfb6698f7c8b38df51b9e7bde"
+    "0501e7e0800f3623c5f3a5f4bd6ebfaf2451f2a9926fa8d67b715b45e97d35fef7a2bc7fa5f4779b8d86b01e65d0f35c72a4ac007216d9"
+    "685cdb12f29ebaaf2af991a6ed7ac3ed58765abdf862bfdb0eecf85c99705e0273b22fd1f717a4a452a1a7ff936451c40acb62751578ac"
+    "a9c3f23c2c8f986ccf455ad14e991c703e1a5f5c10fdc087a29d99f712cb204792f7e76a4530ca0e72c9d4346e929e9bea77b8737b735d"
+    "3c8fde253e148eb7e7fa7bb1e3edf4bafeea9f8d7816fb1d19b3df954ee8f736e3ef6cbc71dc2a100441100441fe2ba2a3ff3706e4e7ea"
+    "6b0fea4ff284d74994434c274329289d0f6e0e5c7dd034190a95039a8c837cf1c79f390f66eda4ab5192b536a95fb227f14933372b1333"
+    "c58b7adc4b3b68b67ea126c71a5f6371d5fb40a652f3a99cce9cb5beb4a82a33197d73296d3fa7e68d42d569edb71e7b00fdb0130c2e76"
+    "ae402d3cc50c5bc56f5e67d8f18fc0cbf2f828d6de49e25d6baad9dac45fa9745492151ff3ae9cb6abb583bdda3018f48d9f7d65ef88e2"
+    "8749cc8dff21dfdf0d77baede0a834dd0a871f77f5b9ac4e30289eb06f683fa653fd92fa02c2d8fbfceb21c0a399ac93c48fac37dc4eea"
+    "16967f1f74c31dba30a30a1157cfe1b0e6393b42fe15ffddbcbe798bc80d2115bf5b900968b30b84c02cb5f60db12a4334d3aed7efe18f"
+    "f797b5ee45014f0708822008822008822008725a587512f1e71bf3870eab0eb5d71d84bbaddedaa2ddef3776018be38a260000";
 
 bool built_with_hdf5(const TempFolder& folder) {
   return open_error({folder.write("probe.h5", "x")}, {}).find("reads no HDF5") == std::string::npos;
@@ -174,6 +202,67 @@ TEST(Hdf5, ReadsANamedDataset) {
   EXPECT_CONTAINS(open_error({path + ":/s"}, {}), "does not hold numbers");
   EXPECT_CONTAINS(open_error({path + ":/cube"}, {}), "3 dimensions");
   EXPECT_CONTAINS(open_error({folder.file("none.h5:/g/x")}, {}), "No such file");
+}
+
+TEST(Hdf5, ReadsWhatIsGzipped) {
+  const TempFolder folder;
+  if (!built_with_hdf5(folder)) GTEST_SKIP() << "this build has no HDF5";
+  const auto path = folder.write("one.h5.gz", packed_bytes(one_dataset));
+  expect_same(read_pass(*open_dataset({path}, {}), 2).inputs, {{0, 1}, {2, 3}, {4, 5}});
+  const auto named = folder.write("many.h5.gz", packed_bytes(many_datasets));
+  expect_same(read_pass(*open_dataset({named + ":/g/y"}, {}), 2).inputs, {{7}, {8}});
+  DatasetOptions options;
+  options.memory_bytes = 1000;  // less than the 2 KiB that it unpacks to
+  EXPECT_CONTAINS(open_error({path}, options), "gunzip it first");
+}
+
+TEST(Hdf5, SeveralFilesRestBetweenTurns) {
+  const TempFolder folder;
+  if (!built_with_hdf5(folder)) GTEST_SKIP() << "this build has no HDF5";
+  const auto one = folder.write("a.h5", from_hex(one_dataset));
+  const auto two = folder.write("b.h5.gz", packed_bytes(one_dataset));
+  const auto data = open_dataset({one, two}, {});
+  for (int pass = 0; pass < 2; ++pass) {
+    expect_same(read_pass(*data, 2).inputs, {{0, 1}, {2, 3}, {4, 5}, {0, 1}, {2, 3}, {4, 5}});
+  }
+}
+
+TEST(Hdf5, RefusesWhatIsNotThere) {
+  const TempFolder folder;
+  if (!built_with_hdf5(folder)) GTEST_SKIP() << "this build has no HDF5";
+  EXPECT_CONTAINS(open_error({folder.write("hollow.h5", from_hex(hollow_dataset))}, {}), "most of it was never written");
+  const auto odd = folder.write("odd.h5", from_hex(odd_datasets));
+  EXPECT_CONTAINS(open_error({odd + ":/lzf"}, {}), "packed by filter 32000");
+  EXPECT_CONTAINS(open_error({odd + ":/wide"}, {}), "2.15 GB");
+  EXPECT_CONTAINS(open_error({odd + ":/outside"}, {}), "in other files");
+  EXPECT_CONTAINS(open_error({odd + ":/virtual"}, {}), "in other files");
+  EXPECT_CONTAINS(open_error({odd + ":/bits"}, {}), "unusual layout");
+  EXPECT_CONTAINS(open_error({odd + ":/away"}, {}), "no dataset '/away'");
+  expect_same(read_pass(*open_dataset({odd + ":/half"}, {}), 2).inputs, {{0, 1}, {2, 3}});
+}
+
+/// Many bytes of a good file changed in turn, and the file cut there: libhdf5 crashes on some, and must not take us
+/// with it.
+TEST(Hdf5, DamageIsReadOrRefused) {
+  const TempFolder folder;
+  if (!built_with_hdf5(folder)) GTEST_SKIP() << "this build has no HDF5";
+  const std::string good = from_hex(one_dataset);
+  int refused = 0;
+  for (std::size_t i = 0; i < good.size(); i += 13) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(~bad[i]);
+    for (const std::string& bytes : {bad, good.substr(0, i)}) {
+      const auto path = folder.write("bad.h5", bytes);
+      try {
+        const auto data = open_dataset({path}, {});
+        EXPECT_EQ(read_pass(*data, 2).inputs.size(), static_cast<std::size_t>(data->row_count()));
+      } catch (const Error& error) {
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 0);
 }
 
 }  // namespace

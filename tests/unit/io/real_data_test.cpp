@@ -49,7 +49,7 @@ void check_shape(Dataset& data, const Shape& shape) {
 
 TEST_F(RealData, RiverFlow) {
   const auto file = path("multi-target/rf1.arff.gz");
-  EXPECT_CONTAINS(open_error({file}, options_for("last:8")), "rf1.arff.gz: 3264 missing cells in ");
+  EXPECT_CONTAINS(open_error({file}, options_for("last:8")), "rf1.arff.gz: 3 264 missing cells in ");
   const auto data = open_dataset({file}, options_for("last:8", Missing::mean));
   EXPECT_EQ(data->cells_filled(), 3264);
   EXPECT_EQ(data->input_count(), 64);

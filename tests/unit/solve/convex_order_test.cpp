@@ -1,6 +1,7 @@
 // Quantiles that must not cross, against Newton's method with a log barrier.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "loss/make_loss.hpp"
@@ -68,6 +69,77 @@ TEST(Isotonic, IsTheMaxMinFormula) {
       EXPECT_GE(head, -1e-14);
     }
     EXPECT_NEAR(head, 0, 1e-14);
+  }
+}
+
+// The conditions of Karush, Kuhn and Tucker, which are enough for a convex problem.
+TEST(OrderedPinballProx, IsTheMinimiser) {
+  for (std::uint64_t k = 0; k < 500; ++k) {
+    const Stream random(k, "ordered prox");
+    const auto p = static_cast<std::size_t>(1 + random.below(7, 99, 0));
+    const double step = std::exp(2 * random.normal(77, 0));
+    const double y = random.normal(78, 0);
+    std::vector<double> levels;
+    std::vector<double> v;
+    for (std::size_t j = 0; j < p; ++j) {
+      levels.push_back((static_cast<double>(j) + 0.5) / static_cast<double>(p));
+      v.push_back(y + 0.7 * random.normal(j, 0));
+    }
+    std::vector<double> u = v;
+    std::vector<double> slope(p);
+    std::vector<double> pull(p);
+    ordered_pinball_prox(levels, step, y, u, slope, pull);
+    EXPECT_TRUE(std::ranges::is_sorted(u));
+    double head = 0;
+    double inner = 0;
+    for (std::size_t j = 0; j < p; ++j) {
+      EXPECT_NEAR((v[j] - u[j]) / step, slope[j] + pull[j], 1e-13 * (1 + 1 / step));
+      EXPECT_GE(slope[j], -levels[j]);
+      EXPECT_LE(slope[j], 1 - levels[j]);
+      EXPECT_TRUE(!(u[j] > y) || slope[j] == 1 - levels[j]);
+      EXPECT_TRUE(!(u[j] < y) || slope[j] == -levels[j]);
+      head += pull[j];
+      inner += pull[j] * u[j];
+      EXPECT_GE(head, -1e-13 * (1 + 1 / step));
+    }
+    EXPECT_NEAR(head, 0, 1e-13 * (1 + 1 / step));
+    EXPECT_NEAR(inner, 0, 1e-12 * (1 + 1 / step));
+  }
+}
+
+TEST(ConvexOrder, FarQuantilesTakeHundredsOfPasses) {
+  const Index n = 800;
+  Data d = data(n, 1, 5, 0);
+  const Stream random(5, "far quantiles");
+  for (Index i = 0; i < n; ++i) {  // noise that grows with the input
+    const double x = d.x(i, 0);
+    const double y = std::sin(2 * x) + (0.05 + 0.3 * std::abs(x)) * random.normal(static_cast<std::uint64_t>(i), 0);
+    for (Index a = 0; a < 5; ++a) d.y(i, a) = y;
+  }
+  ArrayRows rows = d.rows();
+  const FourierMap map = map_of("gaussian(0.3)", 1, 5, 40);
+  const auto loss = make_loss("pinball:0.01,0.05,0.5,0.95,0.99", 5);
+  const Matrix<double> extra = grid();
+  for (const double penalty : {1e-3, 1e-5}) {
+    ConvexSetup setup;
+    setup.precision = Precision::double_;
+    ConvexOptions options;
+    options.penalty = penalty;
+    options.most_passes = 1000;
+    const ConvexSolution free = ConvexSolver(map, rows, setup).solve(*loss, options);
+    EXPECT_LE(free.gap, 1e-4) << free.note;
+    EXPECT_GT(worst_crossing(map, free, extra), 1e-3) << "the data should make quantiles cross";
+    setup.non_crossing = true;
+    const ConvexSolution s = ConvexSolver(map, rows, setup).solve(*loss, options);
+    EXPECT_LE(s.gap, 1e-4) << s.note;
+    EXPECT_LE(worst_crossing(map, s, d.x), 1e-9);
+    EXPECT_LE(s.primal, 1.02 * free.primal);
+    EXPECT_GE(s.primal, free.dual);
+    setup.extra_inputs = extra;
+    const ConvexSolution gridded = ConvexSolver(map, rows, setup).solve(*loss, options);
+    EXPECT_LE(gridded.gap, 1e-4) << gridded.note;
+    EXPECT_LE(worst_crossing(map, gridded, d.x), 1e-9);
+    EXPECT_LE(worst_crossing(map, gridded, extra), 1e-9);
   }
 }
 

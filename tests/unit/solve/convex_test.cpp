@@ -132,11 +132,40 @@ TEST_P(ConvexLoss, OptimumLiesInTheCertifiedInterval) {
       o.most_passes = 20000;
       const ConvexSolution s = solver.solve(*loss, o);
       EXPECT_LE(s.gap, tolerance) << s.note;
-      // The oracle errs upwards by less than 1e-8.
+      // The oracle errs upwards: by less than 1e-8, but for pinball losses of a field by 3.1e-7, where solves to 3e-9 have
+      // primal and dual agree to 2e-10 below it.
+      const double oracle_error = c.loss == "pinball" && c.kernel.starts_with("curl_free") ? 4e-7 : 1e-8;
       EXPECT_LE(s.dual, optimum + 1e-12) << "tolerance " << tolerance << ", intercept " << intercept;
-      EXPECT_GE(s.primal, optimum - 1e-8) << "tolerance " << tolerance << ", intercept " << intercept;
+      EXPECT_GE(s.primal, optimum - oracle_error)
+          << optimum - s.primal << ", tolerance " << tolerance << ", intercept " << intercept;
       EXPECT_EQ(s.note, "");
     }
+  }
+}
+
+// The loss forgives every row: the optimum is 0, and no share of it can be a gap.
+TEST(Convex, AnOptimumOfZeroIsCertified) {
+  const FourierMap map = map_of("gaussian(0.8)", 1, 1, 10);
+  struct Case {
+    double middle;
+    double spread;
+    bool intercept;
+  };
+  for (const Case& c : {Case{0, 0.09, true}, Case{0, 0.09, false}, Case{50, 0.09, true}, Case{0, 0, true}, Case{0, 0, false},
+                        Case{3, 0, true}, Case{0, 1e-6, true}}) {
+    Data d = data(60, 1, 1, 0.5);
+    // Most targets at one end, so that their mean is not within 0.1 of all.
+    for (Index i = 0; i < 60; ++i) d.y(i, 0) = c.middle + (i % 10 == 0 ? c.spread : -c.spread);
+    ArrayRows rows = d.rows();
+    ConvexSetup setup = double_setup();
+    setup.intercept = c.intercept;
+    const auto loss = make_loss("epsilon:0.1", 1);
+    const ConvexSolution s = ConvexSolver(map, rows, setup).solve(*loss, options_of(1e-6, 1e-4));
+    EXPECT_EQ(s.note, "") << c.middle << " " << c.spread;
+    EXPECT_LE(s.gap, 1e-4);
+    EXPECT_LE(s.primal, 1e-12);
+    EXPECT_LE(s.dual, 0);
+    EXPECT_LE(s.passes, 100);
   }
 }
 
