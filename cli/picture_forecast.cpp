@@ -36,9 +36,9 @@ class RowPoints {
       range_.add(x);
       ++count_;
     });
-    points_.resize(at(std::max<Index>(1, data.target_count())));
+    points_.resize(at(std::clamp<Index>(data.target_count(), 1, most_panels)));
     if (count_ == 0) return;
-    const bool all = count_ <= most * data.target_count();
+    const bool all = count_ <= most * std::ssize(points_);
     const Points empty{std::vector<double>(at(most), std::nan("")), std::vector<double>(at(most), std::nan(""))};
     if (!all) std::ranges::fill(points_, empty);
     each_row(data, from, [&](double x, Index target, double y) {
@@ -79,7 +79,7 @@ class RowPoints {
       for (Index i = 0; i < block.rows(); ++i) {
         const double x = block.inputs(i, 0);
         if (!plot::drawable(x, false) || x < from) continue;
-        for (Index a = 0; a < block.targets.cols; ++a) {
+        for (Index a = 0; a < std::min(block.targets.cols, most_panels); ++a) {
           if (plot::drawable(block.targets(i, a), false)) use(x, a, block.targets(i, a));
         }
       }
