@@ -3,7 +3,7 @@ SHELL := bash
 JOBS ?= $(shell nproc)
 PYTHON := build/venv/bin/python
 
-.PHONY: all demo test bench bench-losses lint format docs fuzz fuzz-long sanitize clean setup-build setup-test setup-lint
+.PHONY: all demo test bench bench-losses bench-gp lint format docs fuzz fuzz-long sanitize clean setup-build setup-test setup-lint
 all: build/release/mercer
 
 setup-build:
@@ -47,6 +47,12 @@ bench: setup-test build/release/mercer  ## the speed table, against scikit-learn
 bench-losses: setup-test build/release/mercer  ## sketches and losses beside numpy and scikit-learn; writes docs/bench-losses.md
 	cmake --preset release >/dev/null && cmake --build build/release -j $(JOBS)
 	$(PYTHON) bench/losses.py
+
+bench-gp: setup-test build/release/mercer  ## Gaussian processes beside torch, and on long series; writes docs/bench-gp.md
+	cmake --preset release >/dev/null && cmake --build build/release -j $(JOBS)
+	test -x build/venv-gp/bin/python || (python3 -m venv build/venv-gp && build/venv-gp/bin/pip install -q numpy torch)
+	build/venv-gp/bin/python bench/gp_exact.py
+	build/venv-gp/bin/python bench/gp_sparse.py --output docs/bench-gp.md
 
 lint: setup-lint                      ## formatting, layers, clang-tidy
 	@clang-format --version

@@ -87,30 +87,32 @@ void follow(const WaveSet& set, Index points, const Plan& plan, std::uint64_t se
                        static_cast<double>(stream.below(key(plan.rows), key(r), 1));
     differences(r, 0) = step * apart;
   }
-  train_spectral(rows.x, rows.y, start, options, {}, [&](const TrainingStep& now, const SpectralParameters& parameters) {
-    if (now.iteration % plan.every != 0 && now.iteration != 1) return;
-    const Mixture& mixture = parameters.mixture;
-    const std::vector<double> k = kernel_at_lags(mixture, plan.rows);
-    Matrix<double> found(plan.draws, static_cast<Index>(rules.size()));
-    parallel_for(plan.draws, [&](Index draw) {
-      const Stream own = stream.child("draw", key(draw)).child("step", static_cast<std::uint64_t>(now.iteration));
-      for (std::size_t r = 0; r < rules.size(); ++r) {
-        const double temperature = rules[r].annealed ? static_cast<double>(plan.steps) / now.iteration : 1;
-        const std::vector<Index> shares = allocate(mixture, points, rules[r].allocation, temperature, differences);
-        const SpectralPoints drawn = draw_points(mixture, shares, PointSampling::monte_carlo, own);
-        found(draw, static_cast<Index>(r)) = kernel_error(k, mixture, drawn);
-      }
-    });
-    for (std::size_t r = 0; r < rules.size(); ++r) {
-      double mean = 0;
-      for (Index draw = 0; draw < plan.draws; ++draw) {
-        mean += found(draw, static_cast<Index>(r)) / static_cast<double>(plan.draws);
-        if (4 * now.iteration >= 3 * plan.steps)
-          wins[r].push_back(found(draw, static_cast<Index>(r)) < found(draw, 0) ? 1 : 0);
-      }
-      errors[now.iteration][r].push_back(mean);
-    }
-  });
+  train_spectral(
+      rows.x, rows.y, start, options, {},
+      [&](const TrainingStep& now, const SpectralParameters& parameters, const std::vector<SpectralPoints>&) {
+        if (now.iteration % plan.every != 0 && now.iteration != 1) return;
+        const Mixture& mixture = parameters.mixture;
+        const std::vector<double> k = kernel_at_lags(mixture, plan.rows);
+        Matrix<double> found(plan.draws, static_cast<Index>(rules.size()));
+        parallel_for(plan.draws, [&](Index draw) {
+          const Stream own = stream.child("draw", key(draw)).child("step", static_cast<std::uint64_t>(now.iteration));
+          for (std::size_t r = 0; r < rules.size(); ++r) {
+            const double temperature = rules[r].annealed ? static_cast<double>(plan.steps) / now.iteration : 1;
+            const std::vector<Index> shares = allocate(mixture, points, rules[r].allocation, temperature, differences);
+            const SpectralPoints drawn = draw_points(mixture, shares, PointSampling::monte_carlo, own);
+            found(draw, static_cast<Index>(r)) = kernel_error(k, mixture, drawn);
+          }
+        });
+        for (std::size_t r = 0; r < rules.size(); ++r) {
+          double mean = 0;
+          for (Index draw = 0; draw < plan.draws; ++draw) {
+            mean += found(draw, static_cast<Index>(r)) / static_cast<double>(plan.draws);
+            if (4 * now.iteration >= 3 * plan.steps)
+              wins[r].push_back(found(draw, static_cast<Index>(r)) < found(draw, 0) ? 1 : 0);
+          }
+          errors[now.iteration][r].push_back(mean);
+        }
+      });
 }
 
 /// Mean over the last quarter of the steps, one number for each seed.

@@ -26,6 +26,8 @@ struct Forecast {
   double covered = 0;  ///< share of test rows within the bands of 90 %
   double period = 0;   ///< 1/frequency of the heaviest component within a tenth of the known cycle's frequency
   double seconds = 0;  ///< to fit
+  Matrix<double> mean;
+  Matrix<double> deviation;
 };
 
 /// The period of the heaviest component near the cycle; NaN when there is none.
@@ -42,9 +44,11 @@ Forecast forecast(const Rows& train, const Rows& test, double cycle, const FitOp
   const Model model = fit(source, options);
   Forecast f;
   f.seconds = watch.seconds();
-  Matrix<double> mean(test.x.rows(), 1);
-  Matrix<double> deviation(test.x.rows(), 1);
-  model.predict(test.x, mean, deviation);
+  f.mean = Matrix<double>(test.x.rows(), 1);
+  f.deviation = Matrix<double>(test.x.rows(), 1);
+  model.predict(test.x, f.mean, f.deviation);
+  const Matrix<double>& mean = f.mean;
+  const Matrix<double>& deviation = f.deviation;
   const double half_width = normal_quantile(0.95);
   const auto n = static_cast<double>(test.x.rows());
   for (Index i = 0; i < test.x.rows(); ++i) {
@@ -56,6 +60,25 @@ Forecast forecast(const Rows& train, const Rows& test, double cycle, const FitOp
   f.rmse = std::sqrt(f.rmse);
   f.period = period_near(model, cycle);
   return f;
+}
+
+/// The test rows, and a forecast of them with its band of 90 %.
+plot::Series band(const std::string& name, const Rows& test, const Forecast& f) {
+  const double half_width = normal_quantile(0.95);
+  Curve curve(name, plot::Series::Mark::line);
+  for (Index i = 0; i < test.x.rows(); ++i) curve.add(test.x(i, 0), Spread{f.mean(i, 0), half_width * f.deviation(i, 0)});
+  return curve.series();
+}
+
+plot::LineChart panel(const Series& series, const Rows& test) {
+  plot::LineChart chart;
+  chart.title = series.name + ": forecasts";
+  chart.x_label = series.cycle > 100 ? "days since 1970" : "year";
+  chart.y_label = series.target;
+  Curve data("test rows", plot::Series::Mark::points);
+  for (Index i = 0; i < test.x.rows(); ++i) data.add(test.x(i, 0), test.y(i, 0));
+  chart.series.push_back(data.series());
+  return chart;
 }
 
 struct Method {
@@ -89,6 +112,7 @@ Findings sm_series(const Settings& settings) {
   findings.columns = {"series", "method", "seed", "train", "test", "rmse", "mnll", "covered", "period", "fit_seconds"};
   findings.table = {{"series", "method", "test rmse", "mnll", "in 90 % bands", "period", "fit"}};
   Steps steps(settings, "sm-series", static_cast<Index>(all_series.size() * methods.size()));
+  std::vector<std::string> panels;
   for (const Series& series : all_series) {
     DatasetOptions reading;
     reading.targets = series.target;
@@ -103,11 +127,13 @@ Findings sm_series(const Settings& settings) {
     };
     const Rows before = part(0, n - test);
     const Rows after = part(n - test, test);
+    plot::LineChart chart = panel(series, after);
     for (const Method& method : methods) {
       steps.next();
       std::vector<double> rmse, mnll, covered, period, seconds;
       for (const FitOptions& options : options_of(method, settings)) {
         const Forecast f = forecast(before, after, series.cycle, options);
+        if (rmse.empty() && method.name != "VFE") chart.series.push_back(band(method.name, after, f));
         rmse.push_back(f.rmse);
         mnll.push_back(f.mnll);
         covered.push_back(100 * f.covered);
@@ -123,7 +149,9 @@ Findings sm_series(const Settings& settings) {
       if (method.name == "sparse spectrum")
         findings.headline.emplace_back(series.name + ": covered, %", spread(covered).mean);
     }
+    panels.push_back(plot::render(chart));
   }
+  findings.charts = {{"", plot::side_by_side(panels)}};
   return findings;
 }
 

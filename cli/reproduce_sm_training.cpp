@@ -21,16 +21,19 @@ namespace mercer::cli::reproduce {
 namespace {
 
 constexpr Index components = 10;
-// Of Adam at first. The paper's 0.001 and 0.01 (natural) take thousands of steps; these were tried on another seed.
-constexpr double baseline_rate = 0.02;
-constexpr double sparse_rate = 0.02;
+// Of Adam at first. The baselines' is the paper's: their frequencies are in cycles per unit, which 0.02 a step throws out of
+// place. Ours is the default of `mercer fit` (locations are in units of their own scale there), the paper's for natural
+// parameters.
+constexpr double baseline_rate = 0.001;
+constexpr double general_rate = 0.05;
+constexpr double natural_rate = 0.01;
 
 struct Plan {
   Index train = 2000;
   Index test = 400;
   Index inducing = 300;
   std::vector<Index> points = {150, 300};
-  int steps = 300;                ///< of the sparse spectra
+  int steps = 150;                ///< of the sparse spectra
   int baseline_steps = 100;       ///< of exact and variational
   int every = 5;                  ///< iterations between looks at the test rows; twice that for the sparse spectra
   double most_cpu_seconds = 200;  ///< of training, per method
@@ -42,7 +45,17 @@ struct Problem {
   SpectralParameters start;
 };
 
-Problem make_problem(const Plan& plan, std::uint64_t seed) {
+/// The start of the library, from the periodogram, is so near the end that there is nothing left to compare. This one knows
+/// the frequencies to 0.01 and nothing of the weights or of the noise.
+void blur(SpectralParameters& start) {
+  Mixture& mixture = start.mixture;
+  const double total = std::accumulate(mixture.weights.begin(), mixture.weights.end(), 0.0) + start.noise;
+  std::ranges::fill(mixture.weights, 0.9 * total / static_cast<double>(components));
+  for (double& scale : mixture.scales.values()) scale = std::max(scale, 0.01);
+  start.noise = 0.1 * total;
+}
+
+Problem make_problem(const Plan& plan, bool blurred, std::uint64_t seed) {
   const Stream stream(seed, "reproduce sm-fig2");
   const Rows all = draw_waves(wave_sets()[1], plan.train + plan.test, 0.1, stream.child("data"));
   std::vector<Index> numbers(at(plan.train + plan.test));
@@ -50,6 +63,7 @@ Problem make_problem(const Plan& plan, std::uint64_t seed) {
   const auto middle = numbers.begin() + plan.train;
   Problem p{pick(all, {numbers.begin(), middle}), pick(all, {middle, numbers.end()}), {}};
   p.start = spectral_start(p.train, components, stream.child("start"));
+  if (blurred) blur(p.start);
   return p;
 }
 
@@ -215,32 +229,40 @@ Method variational_method(const Problem& p, const Plan& plan, double rate, std::
           rate};
 }
 
-/// Predictions average over a few draws of points, as a fitted model's do.
+/// By Adam with new points at every step, or with rate 0 by L-BFGS on fixed points.
 Method sparse_method(const Problem& p, const Plan& plan, Parametrization parametrization, Index points, double rate,
                      std::uint64_t seed) {
   SpectralTrainingOptions options;
   options.points = points;
   options.parametrization = parametrization;
-  options.optimizer = Optimizer::adam;
-  options.steps = plan.steps;
+  options.optimizer = rate > 0 ? Optimizer::adam : Optimizer::lbfgs;
+  options.steps = rate > 0 ? plan.steps : plan.baseline_steps;
   options.rate = rate;
   options.posterior_draws = 1;
   options.seed = seed;
   const Stream stream(seed, "reproduce sm-fig2 posterior");
-  const auto look = [&](const SpectralParameters& now) {
-    const std::vector<Index> shares = allocate(now.mixture, points, Allocation::softmax, 1.0, {});
-    std::vector<SpectralPoints> drawn;
-    for (std::uint64_t k = 0; k < 4; ++k)
-      drawn.push_back(draw_points(now.mixture, shares, PointSampling::monte_carlo, stream.child("draw", k)));
+  // As a fitted model predicts: with the fixed points, or averaged over a few new draws.
+  const auto look = [&](const SpectralParameters& now, std::vector<SpectralPoints> drawn) {
+    if (rate > 0) {
+      const std::vector<Index> shares = allocate(now.mixture, points, Allocation::softmax, 1.0, {});
+      drawn.clear();
+      for (std::uint64_t k = 0; k < 4; ++k)
+        drawn.push_back(draw_points(now.mixture, shares, PointSampling::monte_carlo, stream.child("draw", k)));
+    }
     return score_posterior(SpectralPosterior::condition(p.train.x, p.train.y, now, drawn, options.memory_bytes), p.test.x,
                            p.test.y);
   };
   const std::string name = to_string(parametrization);
-  Method method{name + "-" + std::to_string(points), name + ", " + std::to_string(points) + " points", {}, rate};
+  const std::string how = rate > 0 ? "" : ", L-BFGS";
+  Method method{name + "-" + std::to_string(points) + (rate > 0 ? "" : "-lbfgs"),
+                name + ", " + std::to_string(points) + " points" + how,
+                {},
+                rate};
   TrainingClock clock;
-  train_spectral(p.train.x, p.train.y, p.start, options, {}, [&](const TrainingStep& step, const SpectralParameters& now) {
-    clock.look(method.trace, step.iteration, 2 * plan.every, step.nlml, [&] { return look(now); });
-  });
+  train_spectral(p.train.x, p.train.y, p.start, options, {},
+                 [&](const TrainingStep& step, const SpectralParameters& now, const std::vector<SpectralPoints>& drawn) {
+                   clock.look(method.trace, step.iteration, 2 * plan.every, step.nlml, [&] { return look(now, drawn); });
+                 });
   return method;
 }
 
@@ -269,7 +291,7 @@ plot::LineChart panel(const std::string& y_label, const std::string& x_label, bo
   return chart;
 }
 
-void draw_charts(const std::vector<Method>& methods, Findings& findings) {
+void draw_charts(const std::vector<Method>& methods, const std::string& suffix, Findings& findings) {
   std::vector<std::string> by_time;
   std::vector<std::string> by_iteration;
   const std::vector<std::pair<std::string, std::function<double(const Look&)>>> measures = {
@@ -293,25 +315,43 @@ void draw_charts(const std::vector<Method>& methods, Findings& findings) {
     by_time.push_back(plot::render(times));
     by_iteration.push_back(plot::render(counts));
   }
-  findings.charts = {{"", plot::side_by_side(by_time)}, {"-iterations", plot::side_by_side(by_iteration)}};
+  findings.charts.push_back({suffix, plot::side_by_side(by_time)});
+  findings.charts.push_back({suffix + "-iterations", plot::side_by_side(by_iteration)});
 }
 
-void report_method(const Method& m, double wanted, Findings& findings) {
+void report_method(const Method& m, const std::string& start, double wanted, Findings& findings) {
   for (const Look& s : m.trace) {
-    findings.rows.push_back({m.name, cell(m.rate), std::to_string(s.iteration), cell(s.seconds), cell(s.cpu_seconds),
+    findings.rows.push_back({start, m.name, cell(m.rate), std::to_string(s.iteration), cell(s.seconds), cell(s.cpu_seconds),
                              cell(s.nlml), cell(s.test.rmse), cell(s.test.mnll)});
   }
   const Look& end = last_look(m.trace);
   const Look* reached = first_within(m.trace, wanted);
-  findings.table.push_back({m.label, m.rate > 0 ? cell(m.rate) : "", std::to_string(m.trace.back().iteration),
+  findings.table.push_back({start, m.label, m.rate > 0 ? cell(m.rate) : "", std::to_string(m.trace.back().iteration),
                             cell(m.trace.back().seconds), cell(m.trace.back().cpu_seconds), cell(end.nlml),
                             cell(end.test.rmse), cell(end.test.mnll),
                             reached != nullptr ? cell(reached->seconds) + " s, CPU " + cell(reached->cpu_seconds) +
                                                      " s, step " + std::to_string(reached->iteration)
                                                : "never"});
-  findings.headline.emplace_back(m.name + " test rmse", end.test.rmse);
-  findings.headline.emplace_back(m.name + " CPU seconds to within 5 %",
-                                 reached != nullptr ? reached->cpu_seconds : std::numeric_limits<double>::infinity());
+  findings.headline.emplace_back(start + ", " + m.name + ": test rmse", end.test.rmse);
+  if (reached != nullptr)
+    findings.headline.emplace_back(start + ", " + m.name + ": CPU seconds to within 5 %", reached->cpu_seconds);
+}
+
+std::vector<Method> all_methods(const Problem& p, const Plan& plan, std::uint64_t seed, Steps& steps) {
+  std::vector<Method> methods;
+  for (const double rate : {0.0, baseline_rate}) {
+    steps.next();
+    methods.push_back(exact_method(p, plan, rate));
+    steps.next();
+    methods.push_back(variational_method(p, plan, rate, seed));
+  }
+  for (const auto& [kind, adam_rate] :
+       {std::pair(Parametrization::general, general_rate), std::pair(Parametrization::natural, natural_rate)}) {
+    steps.next();
+    for (const Index points : plan.points) methods.push_back(sparse_method(p, plan, kind, points, adam_rate, seed));
+    methods.push_back(sparse_method(p, plan, kind, plan.points.front(), 0.0, seed));
+  }
+  return methods;
 }
 
 }  // namespace
@@ -319,30 +359,20 @@ void report_method(const Method& m, double wanted, Findings& findings) {
 Findings sm_fig2(const Settings& settings) {
   Plan plan;
   if (settings.quick) plan = {150, 30, 20, {20}, 10, 4, 1, 20};
-  const Problem p = make_problem(plan, settings.seed);
-  Steps steps(settings, "sm-fig2", 4 + 2 * static_cast<Index>(plan.points.size()));
-  std::vector<Method> methods;
-  for (const double rate : {0.0, baseline_rate}) {
-    steps.next();
-    methods.push_back(exact_method(p, plan, rate));
-    steps.next();
-    methods.push_back(variational_method(p, plan, rate, settings.seed));
-  }
-  for (const Index points : plan.points) {
-    for (const auto parametrization : {Parametrization::general, Parametrization::natural}) {
-      steps.next();
-      methods.push_back(sparse_method(p, plan, parametrization, points, sparse_rate, settings.seed));
-    }
-  }
+  Steps steps(settings, "sm-fig2", 12);
   Findings findings;
-  findings.columns = {"method", "rate", "iteration", "seconds", "cpu_seconds", "nlml", "rmse", "mnll"};
+  findings.columns = {"start", "method", "rate", "iteration", "seconds", "cpu_seconds", "nlml", "rmse", "mnll"};
   findings.table = {
-      {"method", "rate", "iterations", "seconds", "CPU s", "nlml", "test rmse", "mnll", "to within 5 % of exact"}};
-  const Look& newton = last_look(methods[0].trace);
-  const Look& adam = last_look(methods[2].trace);
-  const double wanted = 1.05 * (newton.nlml < adam.nlml ? newton : adam).test.rmse;  // of the better exact process
-  for (const Method& m : methods) report_method(m, wanted, findings);
-  draw_charts(methods, findings);
+      {"start", "method", "rate", "iterations", "seconds", "CPU s", "nlml", "test rmse", "mnll", "to within 5 % of exact"}};
+  for (const bool blurred : {false, true}) {
+    const Problem p = make_problem(plan, blurred, settings.seed);
+    const std::vector<Method> methods = all_methods(p, plan, settings.seed, steps);
+    const Look& newton = last_look(methods[0].trace);
+    const Look& adam = last_look(methods[2].trace);
+    const double wanted = 1.05 * (newton.nlml < adam.nlml ? newton : adam).test.rmse;  // of the better exact process
+    for (const Method& m : methods) report_method(m, blurred ? "blurred" : "periodogram", wanted, findings);
+    draw_charts(methods, blurred ? "-blurred" : "", findings);
+  }
   return findings;
 }
 

@@ -32,7 +32,7 @@ Matrix<double> row_differences(ConstMatrix x, const Stream& stream) {
 class Trainer {
  public:
   Trainer(ConstMatrix x, ConstMatrix y, const SpectralParameters& start, const SpectralTrainingOptions& options,
-          const ValidationRows& validation, const std::function<void(const TrainingStep&, const SpectralParameters&)>& watch)
+          const ValidationRows& validation, const TrainingWatch& watch)
       : x_(x),
         y_(y),
         start_(start),
@@ -130,7 +130,7 @@ class Trainer {
     }
     row.seconds -= paused_;
     result_.trace.push_back(row);
-    if (watch_) watch_(row, now);
+    if (watch_) watch_(row, now, points_);
     if (!look || options_.patience == 0) return true;
     if (row.mnll < best_score_) {
       best_score_ = row.mnll;
@@ -161,7 +161,7 @@ class Trainer {
   const SpectralParameters& start_;
   const SpectralTrainingOptions& options_;
   const ValidationRows& validation_;
-  const std::function<void(const TrainingStep&, const SpectralParameters&)>& watch_;
+  const TrainingWatch& watch_;
   Stream stream_;
   Matrix<double> differences_;
   SpectralCoordinates coordinates_;
@@ -189,7 +189,7 @@ const char* to_string(Optimizer optimizer) {
 
 SpectralTraining train_spectral(ConstMatrix x, ConstMatrix y, const SpectralParameters& start,
                                 const SpectralTrainingOptions& options, const ValidationRows& validation,
-                                const std::function<void(const TrainingStep&, const SpectralParameters&)>& watch) {
+                                const TrainingWatch& watch) {
   return Trainer(x, y, start, options, validation, watch).run();
 }
 

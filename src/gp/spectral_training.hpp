@@ -52,10 +52,14 @@ struct ValidationRows {
   ConstMatrix y;
 };
 
+/// Told of every step: its line of the trace, and the parameters and points it was taken with.
+using TrainingWatch =
+    std::function<void(const TrainingStep&, const SpectralParameters&, const std::vector<SpectralPoints>&)>;
+
 /// Hyperparameters that minimise the bound, from `start`, whose mixture is also the prior of the divergence.
 SpectralTraining train_spectral(ConstMatrix x, ConstMatrix y, const SpectralParameters& start,
                                 const SpectralTrainingOptions& options, const ValidationRows& validation,
-                                const std::function<void(const TrainingStep&, const SpectralParameters&)>& watch = {});
+                                const TrainingWatch& watch = {});
 
 /// Root mean square error and mean negative log predictive density of noisy observations.
 struct PredictionScore {

@@ -70,6 +70,21 @@ EXPERIMENTS = {
         ["conformal.svg"],
         True,
     ),
+    "sm-fig1": (
+        "set points rule iteration error deviation ratio_to_naive ratio_deviation seeds draws n",
+        ["sm-fig1.svg"],
+        False,
+    ),
+    "sm-fig2": (
+        "start method rate iteration seconds cpu_seconds nlml rmse mnll",
+        ["sm-fig2.svg", "sm-fig2-iterations.svg", "sm-fig2-blurred.svg", "sm-fig2-blurred-iterations.svg"],
+        False,
+    ),
+    "sm-series": (
+        "series method seed train test rmse mnll covered period fit_seconds",
+        ["sm-series.svg"],
+        True,
+    ),
 }
 
 
@@ -160,6 +175,20 @@ def test_mean_of_table6_is_table2(reproduced):
         errors = [float(t[3]) for t in targets if t[0] == row[0] and t[2] == row[1]]
         assert len(errors) == (8 if row[0].startswith("rf") else 16)
         assert float(row[2]) == pytest.approx(sum(errors) / len(errors), rel=1e-5)
+
+
+def test_weights_decide_where_points_are_needed(reproduced):
+    _, summary = reproduced("sm-fig1")
+    ratio = {key: value for key, value in summary["headline"].items() if key.startswith(("half", "rarely"))}
+    assert len(ratio) == 4 and all(value < 1.1 for value in ratio.values())  # 0.5 to 0.7 in the full experiment
+
+
+def test_training_lowers_the_likelihood(reproduced):
+    folder, _ = reproduced("sm-fig2")
+    _, rows = read_csv(folder / "sm-fig2.csv")
+    for method in ("exact-lbfgs", "vfe-lbfgs"):
+        nlml = [float(r[6]) for r in rows if r[:2] == ["blurred", method]]
+        assert nlml == sorted(nlml, reverse=True)
 
 
 def test_same_seed_same_numbers(run, tmp_path):
