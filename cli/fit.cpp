@@ -22,7 +22,12 @@ Recipe recipe_like(const std::string& path) {
   const TensorFile file = TensorFile::load(path);
   const auto kind = file.metadata.find("mercer.kind");
   if (kind != file.metadata.end() && kind->second == "statistics") return load_statistics(path).recipe;
-  return Model::load(path).state().recipe;
+  const Model model = Model::load(path);
+  if (!model.summary().process.empty())
+    fail_argument(
+        path +
+        " is a Gaussian process, whose noise and mean a recipe does not hold; fit with --gp again, or see score --rolling");
+  return model.state().recipe;
 }
 
 void refuse_with_like(const Arguments& a) {

@@ -72,6 +72,8 @@ Picture training_picture(const Model& model, const std::string& name) {
 
 void check_picture(const std::string& path, const std::string& option) {
   if (path == "-") fail_argument(option + " - is for tables on standard output; give the picture a file");
+  if (!path.ends_with(".svg"))
+    fail_argument(option + " " + mercer::quoted(path) + ": pictures are SVG; give a name that ends in .svg");
   Arguments probe;
   probe.set("output", path);
   check_output(probe);

@@ -35,7 +35,7 @@ int small_integer(const Arguments& a, const std::string& name) {
 std::string component_words(const SpectralComponent& c, const Timeline& timeline) {
   const double range = timeline.last - timeline.first;
   const double frequency = c.frequency.front();
-  if (frequency * range < 1) return "trend longer than " + format_span(timeline.unit(), range);
+  if (frequency * range < 1.5) return "trend longer than " + format_span(timeline.unit(), range);
   std::string words = "period " + format_span(timeline.unit(), 1 / frequency);
   if (c.spread.front() > 0.5 * frequency) return words + ", broad";
   const double memory = 1 / (2 * std::acos(-1.0) * c.spread.front());  // how long it keeps its phase
@@ -46,6 +46,24 @@ std::string vector_words(const SpectralComponent& c) {
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < c.frequency.size(); ++k) parts.push_back(brief(c.frequency[k]) + " ± " + brief(c.spread[k]));
   return "frequency " + join(parts, ", ") + " per unit";
+}
+
+/// Options that a process of this kind does not listen to.
+void refuse_idle(const Arguments& a, bool spectral) {
+  const std::vector<std::string> everywhere = {"precision", "no-intercept", "uncertainty", "passes", "tolerance"};
+  const std::vector<std::string> exact = {"rate",       "draws",   "posterior-draws", "parametrization",
+                                          "allocation", "outputs", "validation"};
+  for (const std::string& name : everywhere) {
+    if (a.has(name))
+      fail_argument("--" + name + " does not go with --gp" + (name == "no-intercept" ? "; use --mean none" : ""));
+  }
+  for (const std::string& name : exact) {
+    if (!spectral && a.has(name)) fail_argument("--" + name + " goes with --gp spectral_mixture");
+  }
+  if (spectral && a.has("kernel"))
+    fail_argument("--gp spectral_mixture learns its kernel; --kernel goes with --gp exact and vfe");
+  if (!spectral && a.text("optimizer") == "adam")
+    fail_argument("--gp exact and vfe are trained by lbfgs; adam goes with spectral_mixture");
 }
 
 }  // namespace
@@ -60,6 +78,7 @@ GpOptions gp_options(const Arguments& a) {
     }
     return gp;
   }
+  refuse_idle(a, gp.kind.starts_with("spectral_mixture"));
   if (a.flag("tune")) fail_argument("--gp learns what --tune searches for; leave --tune out");
   gp.mean = a.text("mean");
   gp.optimizer = a.text("optimizer");
@@ -106,6 +125,12 @@ std::vector<std::string> spectrum_words(const Model& model, Index output) {
                     " ± " + brief(c.weight_error / total) + ")");
   }
   if (small > 0) words.push_back(counted(small, "component") + " below a thousandth");
+  const Model::State& s = model.state();
+  const double unit = s.recipe.scaling.target_scale[static_cast<std::size_t>(output)];
+  const double noise = s.noise[static_cast<std::size_t>(output)] * unit * unit;
+  if (!components.empty())
+    words.push_back("signal " + brief(100 * total / (total + noise)) + " %, noise " + brief(100 * noise / (total + noise)) +
+                    " % of the variance");
   return words;
 }
 

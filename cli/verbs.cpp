@@ -42,10 +42,12 @@ const std::vector<Verb>& verbs() {
        "  mercer fit growth.csv --target y --quantiles 0.1,0.5,0.9 --non-crossing -o bands.mercer\n"
        "  mercer fit train.csv --target y --holdout 0.2 --split time\n"
        "  mercer fit train.csv --target y --conformal 0.9 -o intervals.mercer\n"
-       "  mercer fit train.csv --target y --tune -o tuned.mercer\n\n"
+       "  mercer fit train.csv --target y --tune -o tuned.mercer\n"
+       "  mercer fit co2.csv --target co2 --gp spectral_mixture:10 -o co2.mercer\n\n"
        "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, anchors, loss, solver,\n"
        "precision, gram, penalty, penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows,\n"
-       "degrees_of_freedom, iterations, residual, objective, gap, interval_level, calibration_rows, status, notes,\n"
+       "degrees_of_freedom, iterations, residual, objective, gap, process, nlml (of Gaussian processes), interval_level,\n"
+       "calibration_rows, status, notes,\n"
        "seconds{total, read, map, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, dates,\n"
        "model, holdout{...}, tuning{...} (see tune).",
        columns + fitting + process + reading + std::vector<std::string>{"holdout", "split", "conformal", "tune"} + tuning +
@@ -107,9 +109,9 @@ const std::vector<Verb>& verbs() {
        std::vector<std::string>{"kernel", "map", "inputs", "dates", "output"} + reading + common, run_gram},
       {"info", "what is inside a model, or under the program", "[MODEL]", 0, 1,
        "  mercer info wind.mercer\n  mercer info --system\n\n"
-       "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty and, for "
-       "a\n"
-       "series, timeline{format, unit, first, last, step, months, ordered, repeats}; with --system:\n"
+       "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty, spectrum\n"
+       "(per target: weight, weight_error, frequency, spread of each component) and, for a series, timeline{format, unit, "
+       "first, last, step, months, ordered, repeats}; with --system:\n"
        "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
        std::vector<std::string>{"system"} + common, run_info},
       {"tune", "find the best kernel width, map, loss and penalty by cross-validation", "DATA...", 1, many,

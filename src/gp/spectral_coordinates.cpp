@@ -8,6 +8,9 @@
 namespace mercer {
 namespace {
 
+/// v = e^z + this: targets without any noise would send the likelihood to infinity and the factors with it.
+constexpr double least_noise = 1e-8;
+
 /// L row by row, the logarithms of its diagonal.
 void append_factor(const Matrix<double>& l, std::vector<double>& out) {
   for (Index i = 0; i < l.rows(); ++i) {
@@ -58,7 +61,7 @@ std::vector<double> SpectralCoordinates::coordinates(const SpectralParameters& p
   for (const double scale : m.scales.values()) {
     out.push_back(std::log(scale) * (parametrization_ == Parametrization::general ? 1 : -2));
   }
-  out.push_back(std::log(parameters.noise));
+  out.push_back(std::log(std::max(parameters.noise - least_noise, least_noise)));
   out.insert(out.end(), parameters.mean.values().begin(), parameters.mean.values().end());
   if (parameters.factor.rows() > 1) append_factor(parameters.factor, out);
   return out;
@@ -79,7 +82,7 @@ SpectralParameters SpectralCoordinates::parameters(std::span<const double> coord
     m.scales.values()[i] = scale;
     m.means.values()[i] = general ? location * unit : location * scale * scale / unit;
   }
-  result.noise = std::exp(coordinates[q + 2 * qd]);
+  result.noise = least_noise + std::exp(coordinates[q + 2 * qd]);
   const std::span<const double> rest = coordinates.subspan(q + 2 * qd + 1);
   const auto means = static_cast<std::size_t>(result.mean.size());
   std::ranges::copy(rest.first(means), result.mean.values().begin());
@@ -108,7 +111,7 @@ void SpectralCoordinates::pull_back(const SpectralParameters& parameters, const 
       out[q + qd + i] = -by_scale * scale / 2 - by_mean * mean;
     }
   }
-  out[q + 2 * qd] = gradient.log_noise;
+  out[q + 2 * qd] = gradient.log_noise * (parameters.noise - least_noise) / parameters.noise;
   const std::span<double> rest = out.subspan(q + 2 * qd + 1);
   std::ranges::copy(gradient.mean.values(), rest.begin());
   const Matrix<double>& l = parameters.factor;

@@ -112,12 +112,8 @@ class Trainer {
   /// A line of the trace; false when patience has run out.
   bool record(int iteration, double value) {
     result_.iterations = iteration;
-    TrainingStep row{iteration,
-                     watch_time_.seconds(),
-                     objective_.likelihood(),
-                     value,
-                     std::numeric_limits<double>::quiet_NaN(),
-                     std::numeric_limits<double>::quiet_NaN()};
+    TrainingStep row{iteration, watch_time_.seconds() - paused_,          objective_.likelihood(),
+                     value,     std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
     const SpectralParameters now = coordinates_.parameters(at_);
     const bool look = validation_.x.rows > 0 && (iteration % options_.trace_every == 0 || iteration == 1);
     if (look) {
@@ -128,7 +124,6 @@ class Trainer {
       row.mnll = score.mnll;
       paused_ += pause.seconds();
     }
-    row.seconds -= paused_;
     result_.trace.push_back(row);
     if (watch_) watch_(row, now, points_);
     if (!look || options_.patience == 0) return true;

@@ -66,23 +66,48 @@ Matrix<double> initial_mean(MeanForm form, ConstMatrix x, ConstMatrix y) {
   return basis.coefficients(weights);
 }
 
+/// rᵀr/n.
+Matrix<double> covariance_of(const Matrix<double>& residuals) {
+  Matrix<double> covariance(residuals.cols(), residuals.cols());
+  gemm<double>(true, false, 1 / static_cast<double>(residuals.rows()), residuals, residuals, 0.0, covariance);
+  return covariance;
+}
+
+/// The combination of the outputs that varies most: what outputs with one spectrum have in common, whatever their signs.
+std::vector<double> principal_series(const Matrix<double>& residuals) {
+  const Eigen eigen = eigh(covariance_of(residuals));
+  std::vector<double> series(at(residuals.rows()));
+  for (Index i = 0; i < residuals.rows(); ++i) {
+    const std::span<const double> direction = eigen.vectors.row(residuals.cols() - 1);
+    series[at(i)] = std::inner_product(direction.begin(), direction.end(), residuals.row(i).begin(), 0.0);
+  }
+  return series;
+}
+
+/// L of a matrix near the correlations of the outputs; [1] for one output.
+Matrix<double> initial_factor(const Matrix<double>& residuals) {
+  const Index p = residuals.cols();
+  Matrix<double> l(1, 1, {1.0});
+  if (p == 1) return l;
+  l = covariance_of(residuals);
+  for (Index a = 0; a < p; ++a) l(a, a) += 0.1;
+  if (cholesky(l) >= 0) fail_internal("a covariance with a ridge is not positive definite");
+  for (Index a = 0; a < p; ++a) std::fill(l.row(a).begin() + a + 1, l.row(a).end(), 0.0);
+  return l;
+}
+
 /// A start for training: the empirical spectrum of the residuals, or one near it for later restarts.
 SpectralParameters initial_parameters(ConstMatrix x, ConstMatrix y, const ProcessPlan& plan, const Stream& stream,
                                       int restart) {
   SpectralParameters start;
   start.mean = initial_mean(plan.mean, x, y);
   const Matrix<double> residuals = without_mean(x, y, start.mean);
-  std::vector<double> first(at(y.rows));
-  for (Index i = 0; i < y.rows; ++i) {  // outputs that share a spectrum: that of their sum
-    first[at(i)] =
-        std::accumulate(residuals.row(i).begin(), residuals.row(i).end(), 0.0) / std::sqrt(static_cast<double>(y.cols));
-  }
+  const std::vector<double> first = principal_series(residuals);
   const InitialMixture found = initial_mixture(x, first, plan.components, stream.child("start"));
   start.mixture = to_mixture(found.kernel);
   start.mixture.envelope = plan.envelope;
   start.noise = found.noise;
-  start.factor = Matrix<double>(y.cols, y.cols);
-  for (Index a = 0; a < y.cols; ++a) start.factor(a, a) = 1;
+  start.factor = initial_factor(residuals);
   if (restart == 0) return start;
   const Stream jitter = stream.child("restart", static_cast<std::uint64_t>(restart));
   for (Index q = 0; q < start.mixture.components(); ++q) {
@@ -209,6 +234,22 @@ OperatorKernel kernel_of(const std::vector<SpectralPart>& parts, Index outputs) 
   return kernel;
 }
 
+/// The share of the weights in components of less than one and a half cycles over the rows.
+double trend_share(const std::vector<SpectralPart>& parts, const Matrix<double>& x) {
+  const auto [first, last] = std::ranges::minmax(x.values());
+  double slow = 0;
+  double all = 0;
+  for (const SpectralPart& part : parts) {
+    const Mixture& mixture = part.parameters.mixture;
+    for (Index q = 0; q < mixture.components(); ++q) {
+      const double weight = mixture.weights[at(q)];
+      all += weight;
+      if (std::abs(mixture.means(q, 0)) * (last - first) < 1.5) slow += weight;
+    }
+  }
+  return slow / all;
+}
+
 void fit_spectral(const Gathered& rows, const ProcessPlan& plan, const FitOptions& options, Model::State& state) {
   FitSummary& summary = state.summary;
   const Index p = rows.y.cols();
@@ -218,7 +259,13 @@ void fit_spectral(const Gathered& rows, const ProcessPlan& plan, const FitOption
   for (Index first = 0; first < p; first += shared ? p : 1) {
     const Matrix<double> y(rows.y.view().col_range(first, shared ? p : 1));
     ProcessPlan own = plan;
-    if (plan.open_mean) own.mean = choose_mean({rows.x, y}, plan, options, summary.notes);
+    if (plan.open_mean) {
+      std::vector<std::string> reasons;
+      own.mean = choose_mean({rows.x, y}, plan, options, reasons);
+      const bool named = p > 1 && !shared && at(first) < options.target_names.size();
+      for (const std::string& reason : reasons)
+        summary.notes.push_back((named ? options.target_names[at(first)] + ": " : "") + reason);
+    }
     SpectralTraining trained = best_training(rows.x, y, own, options, summary.notes);
     SpectralPart part;
     part.posterior = SpectralPosterior::condition(rows.x, y, trained.parameters, trained.points, options.memory_bytes / 4);
@@ -230,6 +277,12 @@ void fit_spectral(const Gathered& rows, const ProcessPlan& plan, const FitOption
     summary.parameters += options.gp.points * 2 * y.cols();
     if (first == 0) state.training = std::move(trained.trace);
     state.spectral.push_back(std::move(part));
+  }
+  if (rows.x.cols() == 1 && trend_share(state.spectral, rows.x) > 0.5) {
+    summary.notes.emplace_back(
+        "most of the variance is a trend: bands of a forecast know nothing of a trend that changes its course; judge them "
+        "by "
+        "score --rolling, or calibrate with --conformal 0.9 --split time");
   }
   const SpectralTrainingOptions training = training_options(options);
   summary.process = "spectral_mixture";
@@ -249,6 +302,27 @@ Kernel initial_kernel(const Gathered& rows, const ProcessPlan& plan, const Model
     return to_kernel(start.mixture);
   }
   return with_amplitudes(one_scalar_kernel(state.recipe.kernel));
+}
+
+/// Of the start and of starts with shorter length scales, the one of least value: from far too long ones a likelihood often
+/// leads to a flat function and noise. One evaluation each.
+template <class Likelihood>
+std::vector<double> best_start(Likelihood& objective, const std::vector<double>& start) {
+  std::vector<double> best = start;
+  std::vector<double> idle(start.size());
+  double least = objective.evaluate(start, idle);
+  const std::vector<std::string>& names = objective.kernel_coordinates().names();
+  for (const double shorter : {1.0, 2.0, 3.0, 4.0}) {
+    std::vector<double> position = start;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i].find("length_scale") != std::string::npos) position[i] -= shorter;
+    }
+    const double value = objective.evaluate(position, idle);
+    if (!(value < least)) continue;
+    least = value;
+    best = position;
+  }
+  return best;
 }
 
 /// Minimises from `start` and from starts around it; the coordinates of the least value.
@@ -313,6 +387,7 @@ void condition_ridge(const Matrix<double>& x, const Matrix<double>& targets, dou
   } else {
     fit_exact(source, state.recipe, known, state);
   }
+  if (!std::isfinite(state.summary.degrees_of_freedom)) state.summary.degrees_of_freedom = 0;
   state.summary.solver = before.solver;
   state.summary.iterations = before.iterations;
   state.noise.assign(at(state.recipe.outputs()), noise);
@@ -328,7 +403,8 @@ void fit_exact_process(const Gathered& rows, const ProcessPlan& plan, const FitO
   double noise = 0;
   const Kernel start = initial_kernel(rows, plan, state, stream, noise);
   ExactLikelihood likelihood(start, rows.x, rows.y, plan.mean);
-  const std::vector<double> best = learn(likelihood, likelihood.start(start, noise), options, stream, state);
+  const std::vector<double> best =
+      learn(likelihood, best_start(likelihood, likelihood.start(start, noise)), options, stream, state);
   const Kernel kernel = likelihood.kernel(best);
   state.recipe.kernel = {{{1.0, Decomposable{kernel, IdentityOutputs{}}}}};
   state.summary.process = "exact";
@@ -354,7 +430,7 @@ void fit_variational(const Gathered& rows, const ProcessPlan& plan, const FitOpt
   for (std::size_t k = 0; k < chosen.size(); ++k)
     std::ranges::copy(rows.x.row(chosen[k]), z.row(static_cast<Index>(k)).begin());
   VariationalBound bound(start, rows.x, rows.y, plan.mean, std::move(z), VariationalBound::Inducing::learned);
-  const std::vector<double> best = learn(bound, bound.start(start, noise), options, stream, state);
+  const std::vector<double> best = learn(bound, best_start(bound, bound.start(start, noise)), options, stream, state);
   const Kernel kernel = bound.kernel(best);
   state.recipe.kernel = {{{1.0, Decomposable{kernel, IdentityOutputs{}}}}};
   state.summary.process = "vfe";
@@ -364,12 +440,23 @@ void fit_variational(const Gathered& rows, const ProcessPlan& plan, const FitOpt
   condition_ridge(rows.x, without_trend(rows, state.trend), bound.noise(best), options, state);
 }
 
+void refuse_constant_targets(const Matrix<double>& y, const FitOptions& options) {
+  for (Index a = 0; a < y.cols() && y.rows() > 1; ++a) {
+    bool varies = false;
+    for (Index i = 1; i < y.rows(); ++i) varies = varies || y(i, a) != y(0, a);
+    if (varies) continue;
+    const std::string name = at(a) < options.target_names.size() ? " " + mercer::quoted(options.target_names[at(a)]) : "";
+    fail_argument("the target" + name + " has the same value in every row: a Gaussian process has nothing to learn from it");
+  }
+}
+
 }  // namespace
 
 void fit_process(RowSource& rows, const FitOptions& options, Model::State& state) {
   const ProcessPlan plan = process_plan(options);
   const Stopwatch watch;
   const Gathered all = gather(rows, options.memory_bytes / 2);
+  refuse_constant_targets(all.y, options);
   if (all.x.rows() < 2) fail_argument("a Gaussian process needs at least 2 rows, got " + std::to_string(all.x.rows()));
   switch (plan.kind) {
     case ProcessKind::spectral_mixture:

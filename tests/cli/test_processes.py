@@ -137,6 +137,11 @@ BAD = [
     (["--gp", "spectral_mixture", "--rate", "-1"], "rate"),
     (["--gp", "spectral_mixture", "--parametrization", "naturl"], "did you mean"),
     (["--mean", "linear"], "--gp"),
+    (["--gp", "spectral_mixture", "--kernel", "gaussian(1)"], "--kernel"),
+    (["--gp", "spectral_mixture", "--precision", "float32"], "--precision"),
+    (["--gp", "spectral_mixture", "--no-intercept"], "--mean none"),
+    (["--gp", "exact", "--optimizer", "adam"], "lbfgs"),
+    (["--gp", "vfe", "--outputs", "shared"], "spectral_mixture"),
     (["--gp", "exact", "--kernel", "curl_free(gaussian(1))"], "curl_free"),
     (["--gp", "exact", "--kernel", "spectral_mixture:x"], "whole number"),
 ]
@@ -159,3 +164,14 @@ def test_samples_only_where_there_are_some(series, run, tmp_path):
     run("fit", series / "train.csv", "--target", "level", "-o", tmp_path / "r.mercer")
     out = run("predict", tmp_path / "r.mercer", "--horizon", "3", "--samples", "2", ok=False)
     assert out.code == 2 and "spectral_mixture" in out.err
+
+
+def test_like_of_a_process_is_refused(series, model, run):
+    out = run("fit", series / "all.csv", "--like", model[0], ok=False)
+    assert out.code == 2 and "--rolling" in out.err
+
+
+def test_trace_counts_training_seconds(series, run, tmp_path):
+    run("fit", series / "train.csv", "--target", "level", "--gp", "spectral_mixture:3", *QUICK, "--validation", "0.2", "--trace", tmp_path / "t.csv")
+    seconds = [float(r["seconds"]) for r in csv.DictReader(open(tmp_path / "t.csv"))]
+    assert seconds == sorted(seconds) and seconds[0] >= 0

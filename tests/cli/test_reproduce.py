@@ -187,7 +187,7 @@ def test_training_lowers_the_likelihood(reproduced):
     folder, _ = reproduced("sm-fig2")
     _, rows = read_csv(folder / "sm-fig2.csv")
     for method in ("exact-lbfgs", "vfe-lbfgs"):
-        nlml = [float(r[6]) for r in rows if r[:2] == ["blurred", method]]
+        nlml = [float(r[6]) for r in rows if list(r[:2]) == ["blurred", method]]
         assert nlml == sorted(nlml, reverse=True)
 
 

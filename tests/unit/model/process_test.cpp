@@ -179,6 +179,26 @@ TEST(Process, SharedSpectraCoupleTheirOutputs) {
   EXPECT_EQ(model.spectrum(0).size(), model.spectrum(1).size());
 }
 
+TEST(Process, OppositeOutputsShareASpectrumToo) {
+  Series series(2);
+  for (Index i = 0; i < series.y.rows(); ++i) series.y(i, 1) = 100 - 2 * series.y(i, 0);
+  FitOptions options = quick("spectral_mixture:3");
+  options.gp.outputs = "shared";
+  const Model model = series.fit(options);
+  const Answer a = answer(model, series.t);
+  double square = 0;
+  for (Index i = 0; i < series.y.rows(); ++i) square += std::pow(a.mean(i, 1) - series.y(i, 1), 2) / 90;
+  EXPECT_LT(std::sqrt(square), 1.5);  // the season alone has a deviation of 4
+}
+
+TEST(Process, ExactFindsACycleMuchShorterThanItsFirstLength) {
+  Series series;
+  for (Index i = 0; i < 90; ++i) series.y(i, 0) = std::sin(2 * std::numbers::pi * static_cast<double>(i) / 12);
+  const Model model = series.fit(quick("exact"));
+  const Answer a = answer(model, series.t);
+  for (Index i = 0; i < 90; ++i) EXPECT_NEAR(a.mean(i, 0), series.y(i, 0), 0.05);
+}
+
 TEST(Process, SamplesAgreeWithThePosteriorAndTheirSeed) {
   const Model model = Series().fit(quick("spectral_mixture:3"));
   Matrix<double> ahead(4, 1, {2001.0, 2003.5, 2007.7, 2008.3});
@@ -221,7 +241,7 @@ TEST(Process, OddRowsGiveSensibleModels) {
   };
   std::vector<Odd> odd;
   odd.push_back({"two rows", Matrix<double>(2, 1, {1, 2}), Matrix<double>(2, 1, {3, 4})});
-  odd.push_back({"constant target", Matrix<double>(5, 1, {1, 2, 3, 4, 5}), Matrix<double>(5, 1, {7, 7, 7, 7, 7})});
+  odd.push_back({"a line", Matrix<double>(5, 1, {1, 2, 3, 4, 5}), Matrix<double>(5, 1, {2, 4, 6, 8, 10})});
   odd.push_back({"constant input", Matrix<double>(4, 1, {1, 1, 1, 1}), Matrix<double>(4, 1, {1, 2, 3, 4})});
   odd.push_back(
       {"repeated and decreasing", Matrix<double>(6, 1, {5, 4, 4, 3, 2, 1}), Matrix<double>(6, 1, {1, 2, 3, 4, 5, 6})});
@@ -265,6 +285,12 @@ TEST(Process, RefusesWhatItCannotDo) {
   refuses([](FitOptions& o) { o.gp.outputs = "both"; }, "shared");
   refuses([](FitOptions& o) { o.gp.validation = 0.9; }, "--validation");
   refuses([](FitOptions& o) { o.gp.points = 2; }, "3 random parts");
+  const Matrix<double> flat(5, 1, {7, 7, 7, 7, 7});
+  const Matrix<double> times(5, 1, {1, 2, 3, 4, 5});
+  for (const char* kind : {"spectral_mixture:2", "exact", "vfe:2"}) {
+    ArrayRows constant(times, flat);
+    EXPECT_THROW(fit(constant, quick(kind)), Error) << kind;
+  }
   const std::vector<double> weights(90, 2.0);
   ArrayRows weighted(series.t, series.y, weights);
   EXPECT_THROW(fit(weighted, quick("exact")), Error);
