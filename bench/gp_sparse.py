@@ -121,7 +121,7 @@ def page(comparisons, trainings):
     cores = os.cpu_count()
     lines = ["# Speed of Gaussian processes", "",
              f"Written by `make bench-gp` (bench/gp_sparse.py --repeats {options.repeats}) on {datetime.date.today()}, {cores} cores, "
-             f"torch {torch.__version__}. Other programs shared the machine: CPU seconds (of all threads) say more than the clock.", "",
+             f"torch {torch.__version__}. Other programs shared the machine: the row of one thread and its CPU seconds count; with two, waiting threads spin.", "",
              f"Sparse-spectrum nlml and gradient, n = {n}, M = {each * components} points, Q = {components}, float64; medians of "
              f"{options.repeats} interleaved runs.", "",
              "| threads | Mercer, ms | torch autograd, ms | × torch | Mercer, CPU ms | torch, CPU ms | × torch |", "|---|---|---|---|---|---|---|"]
