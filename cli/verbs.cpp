@@ -110,8 +110,8 @@ const std::vector<Verb>& verbs() {
       {"info", "what is inside a model, or under the program", "[MODEL]", 0, 1,
        "  mercer info wind.mercer\n  mercer info --system\n\n"
        "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty, spectrum\n"
-       "(per target: weight, weight_error, frequency, spread of each component) and, for a series, timeline{format, unit, "
-       "first, last, step, months, ordered, repeats}; with --system:\n"
+       "(per target: weight, weight_error, frequency, spread of each component) and, for a series,\n"
+       "timeline{format, unit, first, last, step, months, ordered, repeats}; with --system:\n"
        "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
        std::vector<std::string>{"system"} + common, run_info},
       {"tune", "find the best kernel width, map, loss and penalty by cross-validation", "DATA...", 1, many,
