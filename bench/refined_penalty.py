@@ -23,8 +23,10 @@ MARKS = "<!-- penalties: begin -->", "<!-- penalties: end -->"
 # file, targets, further options
 SETS = [(f"uci/{name}.csv.gz", "last:1", []) for name in ("bike", "concrete", "elevators", "energy", "kin40k", "pol", "protein")]
 SETS += [(f"multi-target/{name}.arff.gz", f"last:{p}", ["--missing", "mean"])
-         for name, p in (("enb", 2), ("jura", 3), ("wq", 14), ("atp1d", 6), ("rf1", 8), ("rf2", 8), ("scm20d", 16), ("scm1d-reconstructed", 16))]
-SETS += [("housing/boston.csv", "medv", []),
+         for name, p in (("enb", 2), ("jura", 3), ("wq", 14), ("atp1d", 6), ("rf1", 8), ("rf2", 8), ("scm20d", 16))]
+SETS += [("multi-target/scm1d-reconstructed.arff.gz", "last:16", ["--missing", "drop"]),
+         ("fields/magnetic-invensense.csv.gz", "last:3", ["--inputs", "x_m,y_m"]),
+         ("housing/boston.csv", "medv", []),
          ("fields/drifters-glad.csv", "last:2", ["--kernel", "curl_free(gaussian(median))"]),
          ("fields/drifters-glad.csv", "last:2", ["--kernel", "divergence_free(gaussian(median))"])]
 
