@@ -22,21 +22,44 @@ std::vector<double> column_dots(ConstMatrix a, ConstMatrix b) {
   return dots;
 }
 
-/// max_k ‖r_k‖/‖b_k‖.
+/// max_k ‖r_k‖/‖b_k‖; not a number when any of them is not.
 double largest_ratio(ConstMatrix r, const std::vector<double>& bb) {
   const std::vector<double> rr = column_dots(r, r);
   double ratio = 0;
   for (std::size_t k = 0; k < rr.size(); ++k) {
-    if (bb[k] > 0) ratio = std::max(ratio, std::sqrt(rr[k] / bb[k]));
+    if (bb[k] == 0) continue;
+    const double one = std::sqrt(rr[k] / bb[k]);
+    if (!(one <= ratio)) ratio = one;
+    if (std::isnan(ratio)) break;
   }
   return ratio;
 }
 
+/// Powers of 2 near 1/max|b_k|: squares of tiny or huge targets would leave the range of doubles.
+std::vector<double> column_scales(ConstMatrix b) {
+  std::vector<double> scales(at(b.cols), 0.0);
+  for (Index i = 0; i < b.rows; ++i) {
+    for (Index k = 0; k < b.cols; ++k) scales[at(k)] = std::max(scales[at(k)], std::abs(b(i, k)));
+  }
+  for (double& s : scales) s = s > 0 && std::isfinite(s) ? std::ldexp(1.0, -std::clamp(std::ilogb(s), -1000, 1000)) : 1.0;
+  return scales;
+}
+
+void scale_columns(MutMatrix a, const std::vector<double>& scales, bool invert) {
+  for (Index i = 0; i < a.rows; ++i) {
+    for (Index k = 0; k < a.cols; ++k) a(i, k) = invert ? a(i, k) / scales[at(k)] : a(i, k) * scales[at(k)];
+  }
+}
+
 }  // namespace
 
-BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix b, MutMatrix x,
+BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix targets, MutMatrix x,
                         const BlockCgOptions& options, Progress* progress) {
   constexpr int check_every = 25;
+  const std::vector<double> scales = column_scales(targets);
+  Matrix<double> scaled{targets};
+  scale_columns(scaled, scales, false);
+  const ConstMatrix b = scaled;
   Matrix<double> r{b};
   Matrix<double> z(b.rows, b.cols);
   precondition(r, z);
@@ -51,7 +74,7 @@ BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precond
     report(progress, "conjugate gradients",
            outcome.residual < 1 ? std::log(std::max(outcome.residual, 1e-300)) / std::log(options.tolerance) : 0.0);
     const bool claims_done = outcome.residual <= options.tolerance;
-    const bool last = outcome.iterations >= options.most_iterations;
+    const bool last = outcome.iterations >= options.most_iterations || std::isnan(outcome.residual);
     if (claims_done || last || (outcome.iterations > 0 && outcome.iterations % check_every == 0)) {
       const double claimed = outcome.residual;
       apply(x, image);
@@ -61,7 +84,7 @@ BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precond
       outcome.residual = largest_ratio(z, bb);
       outcome.rounding = outcome.residual > 2 * claimed && outcome.residual > 0.5 * last_true;
       last_true = outcome.residual;
-      if (outcome.residual <= options.tolerance || outcome.rounding || last) break;
+      if (!(outcome.residual > options.tolerance) || outcome.rounding || last) break;
       if (claims_done) {
         r = z;
         precondition(r, z);
@@ -88,6 +111,8 @@ BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precond
     }
     rz = next;
   }
+  scale_columns(x, scales, true);
+  scale_columns(image, scales, true);
   outcome.image = std::move(image);
   return outcome;
 }

@@ -14,7 +14,7 @@ struct BlockCgOptions {
 
 struct BlockCgOutcome {
   int iterations = 0;
-  double residual = 0;    ///< max over columns of ‖b - Ax‖/‖b‖, as computed by a last application of A
+  double residual = 0;    ///< max over columns of ‖b - Ax‖/‖b‖, as computed by a last application of A; may be NaN
   bool rounding = false;  ///< A is not applied precisely enough for more
   Matrix<double> image;   ///< A x
 };
@@ -26,7 +26,7 @@ using BlockOperator = std::function<void(ConstMatrix in, MutMatrix out)>;
 /// The residual of the recurrence and the true one drift apart by the rounding of A. The true one is looked at every 25
 /// iterations: when it lags far behind without falling, precision is exhausted. Where the recurrence claims to be done and
 /// is not, iterations start again from the truth.
-BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix b, MutMatrix x,
+BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix targets, MutMatrix x,
                         const BlockCgOptions& options, Progress* progress);
 
 }  // namespace mercer

@@ -86,7 +86,15 @@ Refinement::Systems Refinement::prepare(double ridge) const {
   return s;
 }
 
-RidgeSolution Refinement::solve(double penalty, double tolerance) {
+int Refinement::faithful_iterations(double tolerance) {
+  return static_cast<int>(-0.7 * std::log10(tolerance) + 1e-9);
+}
+
+int Refinement::choosing_iterations(double tolerance) {
+  return static_cast<int>(-0.5 * std::log10(tolerance) + 1e-9);
+}
+
+RidgeSolution Refinement::solve(double penalty, double tolerance, int iterations) {
   const Coupling& coupling = *system_.coupling;
   const double ridge = penalty * system_.weight;
   const Systems systems = prepare(ridge);
@@ -97,8 +105,7 @@ RidgeSolution Refinement::solve(double penalty, double tolerance) {
     }
   };
   Matrix<double> theta(systems.rhs.rows(), systems.rhs.cols());
-  BlockCgOutcome outcome =
-      block_cg(apply, systems.precondition, systems.rhs, theta, {tolerance, most_iterations}, progress_);
+  BlockCgOutcome outcome = block_cg(apply, systems.precondition, systems.rhs, theta, {tolerance, iterations}, progress_);
   RidgeSolution solution;
   solution.solver = "refined";
   solution.gram = std::string("bf16 (") + to_string(active_bfloat()) + ")";

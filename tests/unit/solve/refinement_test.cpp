@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <mercer/threads.hpp>
 
+#include <algorithm>
+#include <limits>
+
 #include "backend/bfloat.hpp"
 #include "unit/solve/data.hpp"
 
@@ -75,6 +78,24 @@ TEST(Refinement, SaysWhenAPenaltyIsTooSmallForIt) {
   ArrayRows rows = s.rows();
   const RidgeSolution solution = Refinement(map, rows, true, Precision::double_, nullptr).solve(1e-17, 1e-12);
   EXPECT_GT(solution.residual, 1e-12);
+}
+
+TEST(BlockCg, APreconditionerThatBreaksIsNoSuccess) {
+  const auto twice = [](ConstMatrix v, MutMatrix out) {
+    for (Index i = 0; i < v.rows; ++i) out(i, 0) = 2 * v(i, 0);
+  };
+  const auto broken = [](ConstMatrix v, MutMatrix out) {
+    for (Index i = 0; i < v.rows; ++i) out(i, 0) = std::numeric_limits<double>::quiet_NaN();
+  };
+  Matrix<double> b(3, 1);
+  std::ranges::fill(b.values(), 1e-200);  // whose square is 0
+  Matrix<double> x(3, 1);
+  EXPECT_FALSE(block_cg(twice, broken, b, x, {1e-10, 40}, nullptr).residual <= 1e-9);
+  std::ranges::fill(x.values(), 0.0);
+  const BlockCgOutcome good = block_cg(twice, twice, b, x, {1e-10, 40}, nullptr);
+  EXPECT_LE(good.residual, 1e-10);
+  EXPECT_NEAR(x(0, 0) / 0.5e-200, 1, 1e-10);
+  EXPECT_NEAR(good.image(0, 0) / 1e-200, 1, 1e-10);
 }
 
 }  // namespace

@@ -1,0 +1,135 @@
+// Refinement over a grid of kernels, shapes, penalties and odd rows: every case reaches the answer of a decomposition that
+// never forms a Gram matrix, or says that it did not, and then a full-precision Gram matrix does.
+// MERCER_REFINEMENT_TABLE=FILE writes the table of docs/refinement.md.
+#include "unit/solve/refinement_grid.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <map>
+
+#include "backend/bfloat.hpp"
+#include "solve/refinement.hpp"
+
+namespace mercer {
+namespace {
+
+using namespace grid;
+
+/// What fit asks of a refined solution (src/model/fit.cpp).
+constexpr double tolerance = 1e-10;
+constexpr double acceptable = 1e-9;
+
+Vector predict(const FourierMap& map, const RidgeSolution& s, ConstMatrix x) {
+  const Dense f = dense(samples::features(map, x)) * dense(s.weights);
+  Vector out(f.size());
+  for (Index i = 0; i < f.size(); ++i) out(i) = f(i / f.cols(), i % f.cols()) + s.intercept[i % f.cols()];
+  return out;
+}
+
+double relative(const Vector& a, const Vector& b) {
+  return (a - b).stableNorm() / b.stableNorm();
+}
+
+struct Cell {
+  int cases = 0;
+  int reached = 0;
+  int least = std::numeric_limits<int>::max();
+  int most = 0;
+
+  void add(int iterations, bool there) {
+    ++cases;
+    if (!there) return;
+    ++reached;
+    least = std::min(least, iterations);
+    most = std::max(most, iterations);
+  }
+  std::string text() const {
+    const std::string range = least == most ? std::to_string(least) : std::to_string(least) + "-" + std::to_string(most);
+    if (reached == cases) return range;
+    const std::string share = std::to_string(cases - reached) + " of " + std::to_string(cases) + " fell back";
+    return reached == 0 ? share : range + "; " + share;
+  }
+};
+
+class Table {
+ public:
+  void add(const std::string& group, double penalty, const RidgeSolution& s) {
+    auto line = std::ranges::find(lines_, group, &Line::first);
+    if (line == lines_.end()) line = lines_.insert(line, {group, {}});
+    line->second[penalty].add(s.iterations, s.residual <= acceptable);
+    all_[penalty].add(s.iterations, s.residual <= acceptable);
+  }
+  int cases() const {
+    int sum = 0;
+    for (const auto& [penalty, cell] : all_) sum += cell.cases;
+    return sum;
+  }
+  void write(std::ostream& out) const {
+    out << "| setting |";
+    for (const double p : penalties()) out << ' ' << p << " |";
+    out << "\n|---|";
+    for (std::size_t k = 0; k < penalties().size(); ++k) out << "---|";
+    out << '\n';
+    const auto line = [&](const std::string& name, const std::map<double, Cell>& cells) {
+      out << "| " << name << " |";
+      for (const double p : penalties()) out << ' ' << cells.at(p).text() << " |";
+      out << '\n';
+    };
+    for (const auto& [name, cells] : lines_) line(name, cells);
+    line("all " + std::to_string(cases()) + " cases", all_);
+  }
+
+ private:
+  using Line = std::pair<std::string, std::map<double, Cell>>;
+  std::vector<Line> lines_;
+  std::map<double, Cell> all_;
+};
+
+void expect_answer(const Setting& s, const Rows& r, const SingularRidge& oracle, double penalty, const RidgeSolution& got,
+                   double fresh_bound) {
+  const FourierMap map = s.map();
+  EXPECT_LE(relative(predict(map, got, r.learn.x), oracle.learned(penalty)),
+            std::max(1e-7, got.solver == "refined" ? 0.0 : fresh_bound));
+  EXPECT_LE(relative(predict(map, got, r.fresh), oracle.fresh(penalty)), std::max(1e-7, fresh_bound));
+}
+
+TEST(RefinementGrid, EveryCaseIsRightOrSaysThatItIsNot) {
+  force_bfloat(BfloatPath::portable);
+  Table table;
+  for (const Setting& s : settings()) {
+    const FourierMap map = s.map();
+    const Rows r = rows_of(s);
+    const SingularRidge oracle(s, r);
+    ArrayRows rows = r.learn.rows();
+    Refinement refinement(map, rows, s.intercept, Precision::double_, nullptr);
+    const NormalSystem full = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), s.intercept);
+    for (const double penalty : penalties()) {
+      SCOPED_TRACE(s.name() + ", penalty " + std::to_string(std::log10(penalty)));
+      const RidgeSolution refined = refinement.solve(penalty, tolerance);
+      const RidgeSolution direct = solve_cholesky(full, penalty, Uncertainty::none);
+      table.add(s.group, penalty, refined);
+      // Normal equations in float64 lose κ·ε.
+      const double rounding = 10 * std::numeric_limits<double>::epsilon() * oracle.condition(penalty);
+      expect_answer(s, r, oracle, penalty, direct, rounding);
+      if (!(refined.residual <= acceptable)) continue;
+      expect_answer(s, r, oracle, penalty, refined, oracle.reach(penalty, refined.residual));
+      if (refined.iterations > Refinement::faithful_iterations(tolerance)) continue;
+      EXPECT_NEAR(refined.degrees_of_freedom / oracle.degrees_of_freedom(penalty), 1, 0.01);
+      if (s.twist != "targets x 1e-160") {  // whose variance is no normal number
+        EXPECT_NEAR(refined.noise[0] / direct.noise[0], 1, 0.01);
+      }
+    }
+  }
+  force_bfloat(BfloatPath::automatic);
+  EXPECT_GE(table.cases(), 300);
+  if (const char* file = std::getenv("MERCER_REFINEMENT_TABLE")) {
+    std::ofstream out(file);
+    table.write(out);
+  }
+}
+
+}  // namespace
+}  // namespace mercer
