@@ -33,8 +33,8 @@ enum class Parametrization {
 Parametrization parse_parametrization(const std::string& text);
 const char* to_string(Parametrization parametrization);
 
-/// Unconstrained coordinates: [log w | Q·d locations | Q·d spreads | log(v - 1e-8) | mean | L with the log of its diagonal when p >
-/// 1]. Locations are in units u of the scales given at construction, so that a step of 1 means the same everywhere:
+/// Unconstrained coordinates: [log w | Q·d locations | Q·d spreads | log(v - 1e-8) | mean | L with the log of its diagonal
+/// when p > 1]. Locations are in units u of the scales given at construction, so that a step of 1 means the same everywhere:
 ///   general:  μ = u t,      σ = e^z;        natural:  η₁ = t/u, so μ = t σ²/u,   σ = e^{-z/2}.
 /// Positive numbers are positive by construction; nothing is clipped.
 class SpectralCoordinates {
