@@ -147,9 +147,8 @@ Findings figure(const Settings& settings, const Loss& loss, const std::string& l
   times.log_y = trade.log_x = true;
   Steps steps(settings, loss.name, static_cast<Index>(all.size() * sizes.size()));
   for (const Method& method : all) {
-    const bool slow = method.dense && !settings.quick;  // then fewer sizes, and fewer draws
-    const Index full = slow ? 2 : 5;
-    const Index repeats = settings.quick ? 2 : full;
+    const bool slow = method.dense && !settings.quick;  // then the least and the greatest size only
+    const Index repeats = settings.quick ? 2 : 30;
     Curve error_curve(method.label);
     Curve time_curve(method.label);
     Curve trade_curve(method.label);
@@ -201,7 +200,7 @@ double spoilt_error(const Loss& loss, Index rows, Index percent, std::uint64_t s
 /// What a robust loss is for (not in the paper, whose far rows have right outputs).
 std::string outliers(const Settings& settings, Findings& findings) {
   const Index rows = settings.quick ? 400 : 2000;
-  const Index repeats = settings.quick ? 2 : 5;
+  const Index repeats = settings.quick ? 2 : 30;
   const std::vector<Index> percents = settings.quick ? std::vector<Index>{0, 10} : std::vector<Index>{0, 1, 2, 5, 10, 20};
   plot::LineChart chart =
       panel("p-SR, s = 100: outliers in the training outputs", "outliers (%)", "relative MSE on clean rows");
