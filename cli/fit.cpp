@@ -43,6 +43,19 @@ struct Opened {
   bool prepared = false;
 };
 
+/// The inputs of --grid FILE, row after row.
+std::vector<double> read_grid(const Arguments& a, const Schema& schema) {
+  if (!a.flag("non-crossing")) fail_argument("--grid goes with --non-crossing: it says where quantiles must be in order");
+  const std::unique_ptr<Dataset> data = open_like({a.text("grid")}, schema, a, true);
+  std::vector<double> grid;
+  RowBlock block;
+  data->rewind();
+  while (data->next(4096, block)) {
+    for (Index i = 0; i < block.rows(); ++i) grid.insert(grid.end(), block.inputs.row(i).begin(), block.inputs.row(i).end());
+  }
+  return grid;
+}
+
 Opened open_training(const Arguments& a, FitOptions& options) {
   Opened opened;
   if (a.has("like")) {
@@ -55,6 +68,7 @@ Opened open_training(const Arguments& a, FitOptions& options) {
   }
   require_targets(*opened.data, a);
   describe(*opened.data, options);
+  if (a.has("grid")) options.grid = read_grid(a, opened.data->schema());
   return opened;
 }
 

@@ -23,6 +23,7 @@ const std::vector<OptionSpec>& option_table() {
        "docs/losses.md"},
       {"--quantiles", "LEVELS", "", "fit these quantiles of one target together, e.g. 0.1,0.5,0.9 (loss pinball)"},
       {"--non-crossing", "", "", "quantiles in order at every training row, as a hard constraint"},
+      {"--grid", "FILE", "", "with --non-crossing: a table of further inputs at which the quantiles must be in order"},
       {"--gp", "PROCESS", "",
        "learn a Gaussian process: spectral_mixture[:Q][,student|laplace] (a spectrum of Q components by random points, "
        "their "

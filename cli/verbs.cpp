@@ -14,9 +14,9 @@ std::vector<std::string> operator+(std::vector<std::string> a, const std::vector
 const std::vector<std::string> common = {"seed", "threads", "memory", "json", "quiet"};
 const std::vector<std::string> reading = {"missing", "format", "header"};
 const std::vector<std::string> columns = {"target", "inputs", "weights", "one-hot", "classify", "dates"};
-const std::vector<std::string> fitting = {
-    "kernel",    "map",         "loss",      "quantiles", "non-crossing",   "penalty",     "solver",
-    "precision", "uncertainty", "tolerance", "passes",    "no-standardize", "no-intercept"};
+const std::vector<std::string> fitting = {"kernel",    "map",     "loss",           "quantiles",   "non-crossing",
+                                          "grid",      "penalty", "solver",         "precision",   "uncertainty",
+                                          "tolerance", "passes",  "no-standardize", "no-intercept"};
 
 const std::vector<std::string> process = {
     "gp",         "mean",    "optimizer", "steps",      "rate", "draws", "posterior-draws", "parametrization",
@@ -50,7 +50,8 @@ const std::vector<Verb>& verbs() {
        "calibration_rows, status, notes,\n"
        "seconds{total, read, map, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, dates,\n"
        "model, holdout{...}, tuning{...} (see tune).",
-       columns + fitting + process + reading + std::vector<std::string>{"holdout", "split", "conformal", "tune"} + tuning +
+       columns + fitting + std::vector<std::string>{"grid"} + process + reading +
+           std::vector<std::string>{"holdout", "split", "conformal", "tune"} + tuning +
            std::vector<std::string>{"like", "output"} + common,
        run_fit},
       {"predict", "apply a model to new rows", "MODEL [DATA...]", 1, many,

@@ -43,6 +43,7 @@ struct FitOptions {
   std::string loss = "square";    ///< square, huber:1.345, epsilon:0.1, pinball, logistic, … as docs/losses.md lists them
   std::vector<double> quantiles;  ///< levels to fit together (loss pinball): the model has one output per level
   bool non_crossing = false;      ///< quantiles in order at every training row
+  std::vector<double> grid;       ///< with non_crossing: further inputs where they are in order, row after row, your units
   std::optional<double> penalty;  ///< λ of (1/n)Σ½‖f-y‖² + (λ/2)‖θ‖²; none: least leave-one-out error
   std::string solver = "auto";    ///< auto, eigen, cholesky, refined, cg, sgd; admm, adam for other losses
   std::string precision = "float64";  ///< float32 or float64: features and their products

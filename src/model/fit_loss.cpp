@@ -103,10 +103,34 @@ void descend(RowSource& rows, const Recipe& recipe, const FitOptions& options, c
   state.intercept = std::move(solution.intercept);
 }
 
+/// options.grid in scaled units.
+Matrix<double> scaled_grid(const Recipe& recipe, const FitOptions& options) {
+  const Index d = recipe.inputs();
+  const auto numbers = static_cast<Index>(options.grid.size());
+  if (numbers == 0) return {};
+  if (!recipe.non_crossing) fail_argument("a grid is where quantiles must not cross; it goes with --non-crossing");
+  if (numbers % d != 0) {
+    fail_argument("the grid for --non-crossing has " + std::to_string(numbers) + " numbers, which are no rows of " +
+                  std::to_string(d) + " inputs");
+  }
+  Matrix<double> grid(numbers / d, d);
+  for (Index i = 0; i < numbers; ++i) {
+    const auto k = static_cast<std::size_t>(i % d);
+    const double scaled =
+        (options.grid[static_cast<std::size_t>(i)] - recipe.scaling.input_shift[k]) / recipe.scaling.input_scale[k];
+    if (!std::isfinite(scaled))
+      fail_argument("row " + std::to_string(i / d + 1) + " of the grid for --non-crossing holds a value that is not finite");
+    grid(i / d, i % d) = scaled;
+  }
+  return grid;
+}
+
 void certify(RowSource& rows, const Recipe& recipe, const FitOptions& options, const Loss& loss, Model::State& state) {
   FitSummary& summary = state.summary;
   ConvexSetup setup = setup_of(recipe, options);
   setup.non_crossing = recipe.non_crossing;
+  const Matrix<double> grid = scaled_grid(recipe, options);
+  setup.extra_inputs = grid;
   const ConvexSolver solver(*state.map, rows, setup, options.progress);
   ConvexOptions convex;
   convex.penalty = summary.penalty;

@@ -238,3 +238,24 @@ def test_bad_losses(run, table, arguments, words):
     _, path, *_ = table
     result = run("fit", path, "--inputs", "a", *arguments, ok=False)
     assert result.code == 2 and words in result.err and result.err.count("\n") == 1, result.err
+
+
+def test_quantiles_do_not_cross_on_a_chosen_grid(run, tmp_path):
+    """Far from the rows, where unconstrained quantiles do cross."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, 60)
+    y = np.sin(3 * x) + 0.3 * (1.2 + x) * rng.standard_normal(60)
+    np.savetxt(tmp_path / "t.csv", np.c_[x, y], delimiter=",", header="x,y", comments="", fmt="%.17g")
+    grid = np.linspace(-3, 3, 121)
+    np.savetxt(tmp_path / "g.csv", grid[:, None], delimiter=",", header="x", comments="", fmt="%.17g")
+    how = ["fit", "t.csv", "--target", "y", "--quantiles", "0.1,0.3,0.5,0.7,0.9", "--map", "exact", "--kernel", "gaussian(0.5)", "--penalty", "1e-6"]
+    crossed = []
+    for more in (["--non-crossing"], ["--non-crossing", "--grid", "g.csv"]):
+        run(*how, *more, "-o", "q.mercer")
+        run("predict", "q.mercer", "g.csv", "-o", "p.csv")
+        q = np.loadtxt(tmp_path / "p.csv", delimiter=",", skiprows=1)
+        crossed.append(np.maximum(0, q[:, :-1] - q[:, 1:]).max())
+    assert crossed[0] > 1e-3
+    assert crossed[1] <= 1e-9
+    out = run(*how, "--grid", "g.csv", ok=False)
+    assert out.code == 2 and "--non-crossing" in out.err
