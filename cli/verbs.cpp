@@ -14,9 +14,9 @@ std::vector<std::string> operator+(std::vector<std::string> a, const std::vector
 const std::vector<std::string> common = {"seed", "threads", "memory", "json", "quiet"};
 const std::vector<std::string> reading = {"missing", "format", "header"};
 const std::vector<std::string> columns = {"target", "inputs", "weights", "one-hot", "classify", "dates"};
-const std::vector<std::string> fitting = {"kernel",    "map",     "loss",           "quantiles",   "non-crossing",
-                                          "grid",      "penalty", "solver",         "precision",   "uncertainty",
-                                          "tolerance", "passes",  "no-standardize", "no-intercept"};
+const std::vector<std::string> fitting = {
+    "kernel",    "map",         "loss",      "quantiles", "non-crossing",   "penalty",     "solver",
+    "precision", "uncertainty", "tolerance", "passes",    "no-standardize", "no-intercept"};
 
 const std::vector<std::string> process = {
     "gp",         "mean",    "optimizer", "steps",      "rate", "draws", "posterior-draws", "parametrization",
