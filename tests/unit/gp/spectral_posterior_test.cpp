@@ -129,8 +129,8 @@ TEST(SpectralPosterior, IsTheDensePosteriorAveragedOverDraws) {
   }
 }
 
-/// Mean and variance of 6000 functions sampled under one draw of the points: at 14 numbers, 6 standard errors (of the mean; the
-/// variance of a squared normal is 2) fail with probability 2e-9 each.
+/// Mean and variance of 6000 functions sampled under one draw of the points: at 14 numbers, 6 standard errors (of the mean;
+/// the variance of a squared normal is 2) fail with probability 2e-9 each.
 TEST(SpectralPosterior, SamplesHaveItsMoments) {
   const Case s(1, 1);
   const SpectralPosterior posterior = SpectralPosterior::condition(s.x, s.y, s.parameters, s.points, Index{1} << 26);
