@@ -332,7 +332,7 @@ Picture forecast_picture(const Model& model, const std::string& name, Dataset* d
     picture.notes.push_back("the picture begins at " + format_time(*recipe.timeline, view.from) +
                             ", so that the horizon can be seen");
   if (points && points->thinned())
-    picture.notes.push_back("more than 5 000 rows: of neighbouring ones the highest, the lowest and two more are drawn");
+    picture.notes.emplace_back("more than 5 000 rows: of neighbouring ones the highest, the lowest and two more are drawn");
   return picture;
 }
 

@@ -43,7 +43,7 @@ std::string wanted_picture(const Arguments& a, const Model& model) {
     fail_argument(a.files.front() + " has " + std::to_string(model.inputs()) +
                   " inputs, and a forecast is drawn over one; take --what spectrum or --what training");
   }
-  const std::string what = a.text("what");
+  std::string what = a.text("what");
   if (what != "forecast" && what != "spectrum" && what != "training")
     fail_argument("--what " + mercer::quoted(what) + " is not forecast, spectrum or training" +
                   did_you_mean(what, {"forecast", "spectrum", "training"}));

@@ -274,7 +274,7 @@ Findings orff_fig6(const Settings& settings) {
     std::vector<double> orthogonal_ratio;
     for (const Index d : frequencies) {
       steps.next();
-      const double count = static_cast<double>(d);
+      const auto count = static_cast<double>(d);
       const double measured = measured_variance(named, d, Sampling::monte_carlo, repeats, settings.seed, x, z);
       const double orthogonal = measured_variance(named, d, Sampling::orthogonal, repeats, settings.seed, x, z);
       measured_curve.add(count, measured);

@@ -114,7 +114,7 @@ SpectralMixture single(const std::vector<SpectrumPeak>& peaks) {
 /// spectra of single inputs say little about a function of several at once.
 void add_smooth(ConstMatrix x, std::size_t count, SpectralMixture& mixture) {
   for (std::size_t q = 0; q < count; ++q) {
-    const double factor = std::pow(2.0, q % 2 == 0 ? -static_cast<double>(q / 2) : static_cast<double>(q / 2 + 1));
+    const double factor = std::ldexp(1.0, q % 2 == 0 ? -static_cast<int>(q / 2) : static_cast<int>(q / 2) + 1);
     std::vector<double> scales;
     for (Index k = 0; k < x.cols; ++k) {
       std::vector<double> column(static_cast<std::size_t>(x.rows));
