@@ -6,6 +6,7 @@
 #include "base/parallel.hpp"
 #include "base/progress.hpp"
 #include "gp/vfe.hpp"
+#include "map/nystrom.hpp"
 
 namespace mercer {
 namespace {
@@ -28,19 +29,6 @@ std::vector<double> inverse_spreads(ConstMatrix x) {
     result.push_back(spread > 0 && std::isfinite(spread) ? 1 / spread : 0);
   }
   return result;
-}
-
-/// The first row at which the running sum of the weights exceeds u·total.
-Index draw(const std::vector<double>& weights, double total, double u) {
-  double sum = 0;
-  Index last = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (!(weights[i] > 0)) continue;
-    sum += weights[i];
-    last = static_cast<Index>(i);
-    if (sum > u * total) break;
-  }
-  return last;
 }
 
 }  // namespace
@@ -67,7 +55,7 @@ std::vector<Index> choose_inducing(ConstMatrix x, Index most, const Stream& stre
     double total = 0;
     for (const double square : nearest) total += square;
     if (!(total > 0)) break;
-    chosen.push_back(draw(nearest, total, stream.uniform(static_cast<std::uint64_t>(chosen.size()), 1)));
+    chosen.push_back(draw_by_weight(nearest, total, stream.uniform(static_cast<std::uint64_t>(chosen.size()), 1)));
   }
   std::ranges::sort(chosen);
   return chosen;

@@ -35,7 +35,13 @@ std::vector<double> diagonal(const Kernel& kernel, ConstMatrix x) {
   return d;
 }
 
-/// The first i at which the running sum of the weights exceeds u·total.
+void check_finite(const std::vector<double>& values) {
+  if (!std::ranges::all_of(values, [](double v) { return std::isfinite(v); }))
+    fail_argument("the kernel overflows on these rows; standardise the inputs or take a lower degree");
+}
+
+}  // namespace
+
 Index draw_by_weight(const std::vector<double>& weights, double total, double u) {
   double sum = 0;
   Index last = 0;
@@ -47,13 +53,6 @@ Index draw_by_weight(const std::vector<double>& weights, double total, double u)
   }
   return last;
 }
-
-void check_finite(const std::vector<double>& values) {
-  if (!std::ranges::all_of(values, [](double v) { return std::isfinite(v); }))
-    fail_argument("the kernel overflows on these rows; standardise the inputs or take a lower degree");
-}
-
-}  // namespace
 
 double penalty_of_dimension(const std::vector<double>& eigenvalues, double dimension) {
   const double top = std::ranges::max(eigenvalues);

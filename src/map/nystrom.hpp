@@ -19,6 +19,9 @@ std::vector<double> leverage_scores(const Kernel& kernel, ConstMatrix x, const s
 /// λ of leverage_scores for eigenvalues (of K_JJ/m), by bisection.
 double penalty_of_dimension(const std::vector<double>& eigenvalues, double dimension);
 
+/// The first i at which the running sum of the weights exceeds u·total; weights that are not positive are passed over.
+Index draw_by_weight(const std::vector<double>& weights, double total, double u);
+
 /// Randomly pivoted Cholesky (Chen, Epperly, Tropp, Webber 2023): up to s pivots, each drawn with probability proportional
 /// to the diagonal of what is left of K after the earlier ones; fewer when nothing is left. Uniform t of the stream draws
 /// pivot t, as the first row at which the running sum of the diagonal exceeds u·total. n·s kernel values, n·s² flops, n·s
