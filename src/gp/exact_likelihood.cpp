@@ -11,6 +11,7 @@
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
 #include "gp/contraction.hpp"
+#include "gp/factor.hpp"
 #include "kernel/evaluate.hpp"
 #include "kernel/tile.hpp"
 
@@ -18,12 +19,6 @@ namespace mercer {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-double log_determinant(const Matrix<double>& factor) {
-  double sum = 0;
-  for (Index i = 0; i < factor.rows(); ++i) sum += 2 * std::log(factor(i, i));
-  return sum;
-}
 
 /// Lower triangle of S⁻¹ := ½(p S⁻¹ - ααᵀ), the derivative of the likelihood in S.
 void weigh(MutMatrix inverse, const Matrix<double>& alpha) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "backend/backend.hpp"
+#include "gp/factor.hpp"
 #include "gp/sparse_likelihood.hpp"
 
 namespace mercer {
@@ -54,9 +55,8 @@ bool add_output(const Matrix<double>& s, const SparseProcess& process, Index a, 
   const std::vector<double> r(alpha.values().begin(), alpha.values().end());
   cholesky_solve(k, alpha);
   value += std::inner_product(r.begin(), r.end(), alpha.values().begin(), 0.0) / 2 +
-           static_cast<double>(n) * std::log(two_pi) / 2;
+           (log_determinant(k) + static_cast<double>(n) * std::log(two_pi)) / 2;
   for (Index i = 0; i < n; ++i) {
-    value += std::log(k(i, i));
     sums.alpha(i, a) = alpha(i, 0);
   }
   if (g == nullptr) return true;

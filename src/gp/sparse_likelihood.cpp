@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "backend/backend.hpp"
+#include "gp/factor.hpp"
 
 // One scalar process per rotated output a, with b = share.values[a] and r = the rotated residual:
 //   R = bG + vI,  G = ΦᵀΦ,   β' = b R⁻¹Φᵀr   (the weights of Φ itself, √b β),   α = (r - Φβ')/v.
@@ -113,12 +114,10 @@ bool rotated_likelihood(const Scaled& s, const SparseStatistics& statistics, con
   std::ranges::transform(c, beta.values().begin(), [&](double value) { return b * value; });
   cholesky_solve(r, beta);
   out.weights.assign(beta.values().begin(), beta.values().end());
-  double log_determinant = 0;
-  for (Index i = 0; i < columns; ++i) log_determinant += 2 * std::log(r(i, i));
   const double misfit = s.residual_square(a) - dot(c, out.weights);
   const auto n = static_cast<double>(statistics.rows);
   const auto free = n - static_cast<double>(columns);
-  out.value = misfit / (2 * v) + (log_determinant + free * std::log(v) + n * std::log(2 * std::numbers::pi)) / 2;
+  out.value = misfit / (2 * v) + (log_determinant(r) + free * std::log(v) + n * std::log(2 * std::numbers::pi)) / 2;
   if (!gradient) return true;
   cholesky_inverse(r, squares.work);
   const std::vector<double> gb = s.times(gram, out.weights);
@@ -199,16 +198,6 @@ void output_gradient(const SparseProcess& process, const std::vector<Rotated>& o
 }
 
 }  // namespace
-
-Matrix<double> inverse_of(const Matrix<double>& factor) {
-  Matrix<double> lower(factor.rows(), factor.cols());
-  for (Index i = 0; i < lower.rows(); ++i) lower(i, i) = 1;
-  solve_lower(factor, lower);
-  Matrix<double> result(factor.rows(), factor.cols());
-  accumulate_gram<double>(lower, result);
-  mirror_lower(result);
-  return result;
-}
 
 Matrix<double> rotated_back(const Matrix<double>& rotation, const Matrix<double>& a) {
   Matrix<double> half(a.rows(), a.cols());

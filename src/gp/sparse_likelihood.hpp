@@ -94,8 +94,6 @@ double sparse_likelihood(const SparseStatistics& statistics, const SparseProcess
 /// The same from the rows themselves by n × n matrices, r = y - m(x): O(n³p + n²M). For fewer rows than columns.
 double small_likelihood(ConstMatrix x, ConstMatrix residuals, const SparseProcess& process, SparseGradient* gradient);
 
-/// (LLᵀ)⁻¹, both triangles.
-Matrix<double> inverse_of(const Matrix<double>& factor);
 /// U A Uᵀ.
 Matrix<double> rotated_back(const Matrix<double>& rotation, const Matrix<double>& a);
 

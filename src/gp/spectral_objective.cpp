@@ -72,7 +72,7 @@ void SpectralObjective::set_points(std::vector<SpectralPoints> points) {
 double SpectralObjective::evaluate(std::span<const double> at_coordinates, std::span<double> gradient) {
   const double undefined = std::numeric_limits<double>::infinity();
   std::ranges::fill(gradient, 0.0);
-  // e^±50 is further than any sensible hyperparameter and still far from overflow in products of a few.
+  // NaN, and locations so far away that their phases would have no digits left; what overflows is caught below.
   const auto wild = [](double v) { return !(std::abs(v) < 1e9); };
   if (std::ranges::any_of(at_coordinates, wild)) return undefined;
   const SpectralParameters parameters = coordinates_.parameters(at_coordinates);

@@ -91,7 +91,8 @@ class Trainer {
   }
 
   void run_lbfgs() {
-    // Shares of the start, at temperature 1; with every component at least a few points, so that one that grows has some.
+    // Shares of the start at temperature 2, half way to even: a component that grows while the points stay has some to grow
+    // on.
     points_ = draw(start_, stream_.child("fixed"), options_.draws, 2.0);
     objective_.set_points(points_);
     LbfgsOptions lbfgs;

@@ -9,6 +9,7 @@
 #include "backend/backend.hpp"
 #include "base/fail.hpp"
 #include "gp/contraction.hpp"
+#include "gp/factor.hpp"
 #include "kernel/evaluate.hpp"
 #include "kernel/tile.hpp"
 
@@ -23,12 +24,6 @@ namespace mercer {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-double log_determinant(const Matrix<double>& factor) {
-  double sum = 0;
-  for (Index i = 0; i < factor.rows(); ++i) sum += 2 * std::log(factor(i, i));
-  return sum;
-}
 
 double square_norm(const Matrix<double>& a) {
   double sum = 0;

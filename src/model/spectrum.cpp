@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/fail.hpp"
+#include "gp/factor.hpp"
 #include "model/state.hpp"
 
 namespace mercer {
