@@ -24,10 +24,12 @@ demo: build/release/mercer            ## fit a curl-free field on built-in data,
 	@build/release/mercer demo -o build/demo
 
 test: setup-test                      ## build everything, run every test: C++, command line, fuzzers for a short while
-	cmake --preset release -DMERCER_BENCH=ON >/dev/null
+	cmake --preset release -DMERCER_BENCH=ON -DMERCER_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >/dev/null
 	cmake --build build/release -j $(JOBS)
 	ctest --preset release --output-on-failure -E '^cli$$' -j $(JOBS)
 	ctest --preset release --output-on-failure -R '^cli$$'
+	$(PYTHON) -m mypy
+	$(PYTHON) -m pytest tests/python
 	@$(MAKE) --no-print-directory fuzz
 	$(PYTHON) tools/check_docs.py
 

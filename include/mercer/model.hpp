@@ -4,10 +4,12 @@
 #include <mercer/progress.hpp>
 #include <mercer/rows.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -152,6 +154,9 @@ class MERCER_API Model {
   /// Atomically writes / reads a .mercer file (safetensors). Loading never executes anything and checks every length.
   void save(const std::string& path) const;
   static Model load(const std::string& path);
+  /// The same file in memory, for pickles, databases and messages.
+  std::vector<std::byte> to_bytes() const;
+  static Model from_bytes(std::span<const std::byte> bytes);
 
   const State& state() const { return *state_; }
 

@@ -199,7 +199,7 @@ std::vector<std::byte> TensorFile::bytes(const std::string& name) const {
   return tensor.data;
 }
 
-void TensorFile::save(const std::string& path) const {
+void TensorFile::print(const std::string& path, const Writer& write) const {
   TensorHeader header{.metadata = metadata, .tensors = {}};
   header.metadata[checksum_key] = std::string(checksum_digits, '0');
   std::vector<const std::vector<std::byte>*> data;
@@ -221,11 +221,21 @@ void TensorFile::save(const std::string& path) const {
   for (const auto* bytes : data) checksum.update(*bytes);
   exchange_checksum(json, checksum.hex(), path);
 
+  write(length);
+  write(std::as_bytes(std::span(json)));
+  for (const auto* bytes : data) write(*bytes);
+}
+
+void TensorFile::save(const std::string& path) const {
   AtomicFile file(path);
-  file.write(length);
-  file.write(json);
-  for (const auto* bytes : data) file.write(*bytes);
+  print(path, [&](std::span<const std::byte> bytes) { file.write(bytes); });
   file.commit();
+}
+
+std::vector<std::byte> TensorFile::to_bytes() const {
+  std::vector<std::byte> all;
+  print("memory", [&](std::span<const std::byte> bytes) { all.insert(all.end(), bytes.begin(), bytes.end()); });
+  return all;
 }
 
 TensorFile TensorFile::read(Index size, const Reader& next, const std::string& path) {

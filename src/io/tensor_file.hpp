@@ -33,6 +33,8 @@ class TensorFile {
   /// Writes a valid safetensors file, atomically (write beside, fsync, rename, fsync the folder); metadata gains
   /// "mercer.checksum", XXH3-128 over everything else. A killed or failed save leaves the old file or none.
   void save(const std::string& path) const;
+  /// What save writes.
+  std::vector<std::byte> to_bytes() const;
 
   /// Reads and verifies: every length is checked before it is used, no holes, no overlaps, no duplicate keys, checksum
   /// right. Never allocates more than the file's own size + 64 MB. Throws Error(file) naming the path and what is wrong.
@@ -46,7 +48,9 @@ class TensorFile {
     std::vector<std::byte> data;
   };
   using Reader = std::function<void(std::span<std::byte>)>;  // fills the span with the next bytes, or throws
+  using Writer = std::function<void(std::span<const std::byte>)>;
 
+  void print(const std::string& path, const Writer& write) const;
   void put(const std::string& name, Dtype type, std::vector<Index> shape, std::vector<std::byte> data);
   const Tensor& find(const std::string& name) const;
   const Tensor& numbers(const std::string& name, const std::vector<Index>& expected) const;

@@ -180,10 +180,7 @@ void read_calibration(const json& j, const TensorFile& file, const std::string& 
   s.calibration = std::move(calibration);
 }
 
-}  // namespace
-
-void Model::save(const std::string& path) const {
-  const State& s = *state_;
+TensorFile tensors_of(const Model::State& s) {
   TensorFile file;
   json j;
   write_recipe(s.recipe, j, file);
@@ -203,7 +200,21 @@ void Model::save(const std::string& path) const {
   file.metadata["mercer.format"] = std::to_string(format_version);
   file.metadata["mercer.model"] = text_of(j);
   file.metadata["mercer.summary"] = text_of(to_json(s.summary));
-  file.save(path);
+  return file;
+}
+
+}  // namespace
+
+void Model::save(const std::string& path) const {
+  tensors_of(*state_).save(path);
+}
+
+std::vector<std::byte> Model::to_bytes() const {
+  return tensors_of(*state_).to_bytes();
+}
+
+Model Model::from_bytes(std::span<const std::byte> bytes) {
+  return read_model(TensorFile::parse(bytes, "these bytes"), "these bytes");
 }
 
 Model Model::load(const std::string& path) {

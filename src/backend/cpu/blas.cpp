@@ -45,14 +45,24 @@ bool is_fallback(const std::string& kernels) {
   return std::ranges::any_of(old, [&](const char* name) { return kernels.starts_with(name); });
 }
 
+/// A BLAS that was packed with us, as in Python wheels: blas/libscipy_openblas.so beside the library this code is in. ""
+/// when its full path is not known: never a library of whatever folder the user stands in.
+std::string packed_library() {
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void*>(&packed_library), &here) == 0 || here.dli_fname == nullptr) return "";
+  const std::string path = here.dli_fname;
+  return !path.starts_with('/') ? "" : path.substr(0, path.rfind('/') + 1) + "blas/libscipy_openblas.so";
+}
+
 void* open_library(std::string& loaded) {
   std::vector<std::string> candidates;
   if (const char* chosen = std::getenv("MERCER_BLAS")) {
     candidates = {chosen};
   } else {
-    candidates = {"/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
+    candidates = {packed_library(), "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
                   "/usr/lib/aarch64-linux-gnu/openblas-pthread/libopenblas.so.0", "libopenblas.so.0", "libopenblas.so"};
   }
+  std::erase(candidates, "");  // which dlopen takes for the program itself
   for (const auto& name : candidates) {
     if (void* handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL)) {
       loaded = name;
@@ -63,9 +73,19 @@ void* open_library(std::string& loaded) {
                 "); install Debian's libopenblas0-pthread or point MERCER_BLAS at a libopenblas.so");
 }
 
+/// The symbol, or null. Wheels of OpenBLAS prefix theirs, so that several copies can live in one process.
+template <class Function>
+Function find(void* handle, const std::string& name) {
+  for (const char* prefix : {"", "scipy_"}) {
+    if (void* symbol = dlsym(handle, (prefix + name).c_str()))
+      return reinterpret_cast<Function>(symbol);  // dlsym's contract
+  }
+  return nullptr;
+}
+
 template <class Function>
 void bind(void* handle, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(handle, name));  // dlsym's contract
+  function = find<Function>(handle, name);
   if (function == nullptr) fail_internal(std::string("the BLAS library lacks ") + name);
 }
 
@@ -86,9 +106,9 @@ Blas load() {
   bind(handle, "dtrsm_", b.dtrsm);
   bind(handle, "dpotrf_", b.dpotrf);
   bind(handle, "dsyevd_", b.dsyevd);
-  if (auto set_threads = reinterpret_cast<void (*)(int)>(dlsym(handle, "openblas_set_num_threads"))) set_threads(1);
-  if (auto corename = reinterpret_cast<char* (*)()>(dlsym(handle, "openblas_get_corename"))) b.kernels = corename();
-  if (auto config = reinterpret_cast<char* (*)()>(dlsym(handle, "openblas_get_config"))) b.config = config();
+  if (auto set_threads = find<void (*)(int)>(handle, "openblas_set_num_threads")) set_threads(1);
+  if (auto corename = find<char* (*)()>(handle, "openblas_get_corename")) b.kernels = corename();
+  if (auto config = find<char* (*)()>(handle, "openblas_get_config")) b.config = config();
   if (is_fallback(b.kernels) && cpu_features().avx2_fma) {
     b.warning = "OpenBLAS runs on its '" + b.kernels +
                 "' kernels, several times slower than this CPU can; set OPENBLAS_CORETYPE=" + fitting_kernels() +

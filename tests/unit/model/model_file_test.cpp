@@ -2,6 +2,7 @@
 #include <mercer/model.hpp>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <utility>
@@ -47,6 +48,19 @@ TEST(ModelFile, RoundTripsEveryKindBitForBit) {
     loaded.save(file.path());
     EXPECT_EQ(first, bytes_of(file.path())) << k.name << ": saving again must write the same file";
   }
+}
+
+TEST(ModelFile, InMemoryIsWhatIsWritten) {
+  const Scratch file("model.mercer");
+  const Kind kind = model_kinds().front();
+  const Model model = fit_kind(kind);
+  model.save(file.path());
+  const std::vector<std::byte> bytes = model.to_bytes();
+  const std::vector<char> written = bytes_of(file.path());
+  ASSERT_EQ(bytes.size(), written.size());
+  EXPECT_EQ(std::memcmp(bytes.data(), written.data(), written.size()), 0);
+  expect_same(model, Model::from_bytes(bytes), normals(25, kind.inputs, "fresh"), kind.name);
+  EXPECT_THROW(Model::from_bytes(std::span(bytes).first(bytes.size() - 1)), Error);
 }
 
 TEST(ModelFile, ModelsOfArraysReadFilesWithoutAHeader) {

@@ -1,0 +1,63 @@
+"""Mercer: scalar- and vector-valued functions learned with kernels, at scale.
+
+Estimators follow scikit-learn's conventions; models are the ``.mercer`` files of the command line.
+
+>>> import numpy as np
+>>> from mercer import KernelRegressor
+>>> x = np.linspace(0, 6, 200)[:, None]
+>>> model = KernelRegressor().fit(x, np.sin(x[:, 0]))
+>>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 1e-3)
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import kernels
+from ._core import set_threads, threads, version
+
+if TYPE_CHECKING:
+    from . import plot, streams
+    from ._classification import KernelClassifier
+    from ._conformal import ConformalRegressor
+    from ._files import load
+    from ._process import ExactGP, SpectralMixtureGP
+    from ._quantile import KernelQuantileRegressor
+    from ._regression import KernelRegressor, KernelRegressorCV
+    from ._report import report
+    from ._transformers import OperatorFeatures, RandomFourierFeatures, SketchedFeatures
+
+# Estimators bring scikit-learn and pictures matplotlib, which take longer to import than Mercer itself: both wait until asked for.
+_homes = {
+    "KernelRegressor": "_regression",
+    "KernelRegressorCV": "_regression",
+    "KernelClassifier": "_classification",
+    "KernelQuantileRegressor": "_quantile",
+    "SpectralMixtureGP": "_process",
+    "ExactGP": "_process",
+    "ConformalRegressor": "_conformal",
+    "RandomFourierFeatures": "_transformers",
+    "SketchedFeatures": "_transformers",
+    "OperatorFeatures": "_transformers",
+    "load": "_files",
+    "report": "_report",
+}
+_modules = ("plot", "streams")
+
+__version__ = version()
+
+__all__ = [*_homes, *_modules, "__version__", "kernels", "set_threads", "threads"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _homes:
+        return getattr(importlib.import_module(f".{_homes[name]}", __name__), name)
+    if name in _modules:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

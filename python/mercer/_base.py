@@ -1,0 +1,180 @@
+"""What every estimator shares: options for the core, validated arrays, progress, files, pickles."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from . import _core
+from ._progress import progress_bar
+from .kernels import Kernel, text_of
+
+Self = TypeVar("Self", bound="CoreEstimator")
+Floats = NDArray[np.float64]
+
+_DTYPES = (np.float64, np.float32)
+
+
+def seed_of(random_state: Any) -> int:
+    """A whole number, as it is; from a generator, or numpy's own for None, the next draw."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def map_text(map: str, features: int | None) -> str:
+    """``map`` and ``features`` as the command line writes them: "fourier:500", "p-sr:200,p=0.01", "exact"."""
+    if features is None:
+        return map
+    if isinstance(features, bool) or not isinstance(features, (int, np.integer)) or features < 1:
+        raise ValueError(f"features must be a whole number of at least 1, got {features!r}")
+    if ":" in map or map == "exact":
+        raise ValueError(f"map={map!r} says already how many features there are; leave features out")
+    name, comma, rest = map.partition(",")
+    return f"{'fourier' if name == 'auto' else name}:{features}{comma}{rest}"
+
+
+def target_names(y: Any) -> list[str] | None:
+    """Names of the targets of a pandas or polars frame or series."""
+    columns = getattr(y, "columns", None)
+    if columns is not None:
+        return [str(name) for name in columns]
+    name = getattr(y, "name", None)
+    return [name] if isinstance(name, str) and name else None
+
+
+def as_columns(y: NDArray[Any]) -> NDArray[Any]:
+    """Targets as rows × p in C order, float64 unless they are float32."""
+    if y.dtype not in _DTYPES:
+        y = y.astype(np.float64)
+    return np.ascontiguousarray(y.reshape(len(y), -1))
+
+
+def summary_of(model: _core.Model) -> dict[str, Any]:
+    """What happened in the fit of a model."""
+    return json.loads(model.summary_json())
+
+
+class CoreEstimator(BaseEstimator):
+    """An estimator whose ``fit`` is done by the core, and leaves a core model in ``model_``."""
+
+    # Parameters every estimator has.
+    kernel: Kernel | str
+    random_state: Any
+    verbose: int | bool
+
+    _least_rows = 1
+
+    def _options(self) -> dict[str, Any]:
+        """Keywords for the core; None means the core's default."""
+        raise NotImplementedError
+
+    def _validated(self, X: ArrayLike, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Any, Any]:
+        """X, y and weights as numpy arrays that the core can read where they lie."""
+        checks = {"y_numeric": True, "multi_output": True, "ensure_min_samples": self._least_rows, **checks}
+        rows, targets = validate_data(self, X, y, dtype=_DTYPES, order="C", **checks)
+        return rows, targets, self._weights(sample_weight, rows)
+
+    def _weights(self, sample_weight: Any, X: NDArray[Any]) -> Floats | None:
+        if sample_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("all sample weights are 0: there is nothing to fit")
+        return np.ascontiguousarray(weights)
+
+    def _named_options(self, y: Any = None, **more: Any) -> dict[str, Any]:
+        """The options, with the names of the columns for files to know them by."""
+        options = {**self._options(), **getattr(self, "_extra_options", {}), **more}
+        if hasattr(self, "feature_names_in_"):
+            options["input_names"] = [str(name) for name in self.feature_names_in_]
+        names = target_names(y)
+        if names is not None:
+            options["target_names"] = names
+        return {key: value for key, value in options.items() if value is not None}
+
+    def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls into the core, with a progress bar as ``verbose`` says."""
+        with progress_bar(type(self).__name__, enabled=bool(self.verbose)) as progress:
+            return work(*arguments, progress)
+
+    def _take(self: Self, model: _core.Model) -> Self:
+        """Makes a core model this estimator's, and says what should be known of it."""
+        self.model_ = model
+        self.summary_ = summary_of(model)
+        if self.summary_["status"] != "ok":
+            warnings.warn("; ".join(self.summary_["notes"]) or self.summary_["status"], ConvergenceWarning, stacklevel=3)
+        return self
+
+    def _rows(self, X: Any) -> Any:
+        """X checked for prediction. An array that is plainly what the core takes is not looked at twice: the checks of
+        scikit-learn take longer than the prediction of a row, and the core answers NaN for what they would refuse."""
+        if self._is_plain(X):
+            return X
+        return validate_data(self, X, dtype=_DTYPES, order="C", reset=False)
+
+    def _is_plain(self, X: Any) -> bool:
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype in _DTYPES
+            and X.flags.c_contiguous
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+        )
+
+    def _ask(self, X: Any, question: Callable[[Any], Any]) -> Any:
+        """question(rows) of the model, where an answer that is not finite means that X deserves the full check."""
+        check_is_fitted(self)
+        rows = self._rows(X)
+        answer = question(rows)
+        first = answer[0] if isinstance(answer, tuple) else answer
+        if rows is X and not np.isfinite(first.sum()):
+            validate_data(self, X, dtype=_DTYPES, order="C", reset=False)
+        return answer
+
+    @property
+    def kernel_(self) -> str:
+        """The kernel as fitted, with its numbers."""
+        check_is_fitted(self)
+        return str(self.summary_["kernel"])
+
+    @property
+    def notes_(self) -> list[str]:
+        """What the fit has to say, in sentences."""
+        check_is_fitted(self)
+        return list(self.summary_["notes"])
+
+    def save(self, path: Any) -> None:
+        """Writes a ``.mercer`` file, which the command line, C++ and :func:`mercer.load` read."""
+        check_is_fitted(self)
+        self.model_.save(str(path))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+
+def kernel_options(estimator: Any) -> dict[str, Any]:
+    """Options of the estimators that take a kernel and a map."""
+    return {
+        "kernel": text_of(estimator.kernel),
+        "map": map_text(estimator.map, estimator.features),
+        "standardize": bool(estimator.standardize),
+        "precision": estimator.precision,
+        "seed": seed_of(estimator.random_state),
+    }
+
+
+def squeeze(values: NDArray[Any], flat: bool) -> NDArray[Any]:
+    """One column as a vector where y was one."""
+    return values[:, 0] if flat else values
