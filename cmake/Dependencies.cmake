@@ -1,5 +1,8 @@
 # What Mercer is built from; docs/design.md says in one line each why. OpenBLAS is not here: it is loaded at run time, after
 # its kernels have been chosen for this CPU (src/backend/cpu/blas.cpp).
+if(MERCER_INSTALL)
+  execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/setup.sh wheel COMMAND_ERROR_IS_FATAL ANY)
+endif()
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)

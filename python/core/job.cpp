@@ -2,6 +2,8 @@
 
 #include <mercer/error.hpp>
 
+#include <nanobind/stl/string.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -9,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace mercer::python {
@@ -83,6 +86,12 @@ struct Job {
     done = true;
     finished.notify_all();
   }
+  /// Lets go of everything Python owns, once done, under the GIL: the thread of the work may be the last to hold the job,
+  /// and must not need Python then, which may be on its way out.
+  std::exception_ptr release() {
+    work = nullptr;
+    return std::exchange(failure, nullptr);
+  }
   bool wait(Clock::duration most) {
     std::unique_lock lock(mutex);
     return finished.wait_for(lock, most, [this] { return done; });
@@ -111,6 +120,7 @@ void wait_for_abandoned() {
       while (!job->wait(beat)) {
       }
     }
+    job->release();
     std::erase(abandoned(), job);
     clear_stop();
   }
@@ -132,28 +142,23 @@ void run(const nb::object& progress, std::function<void(Progress*)> work) {
     return job->wait(most);
   };
   while (!wait(beat)) {
-    bool interrupted = PyErr_CheckSignals() != 0;
-    if (!interrupted) {
-      try {
-        job->heard.tell(progress);
-        continue;
-      } catch (nb::python_error& error) {
-        error.restore();
-        interrupted = true;
+    try {
+      if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+      job->heard.tell(progress);
+    } catch (...) {  // stop the work, then let the error go its way
+      request_stop();
+      if (wait(patience)) {
+        job->release();
+        clear_stop();
+      } else {
+        abandoned().push_back(job);
       }
+      throw;
     }
-    // The Python error to raise is set; first stop the work.
-    nb::python_error error;
-    request_stop();
-    if (wait(patience)) {
-      clear_stop();
-    } else {
-      abandoned().push_back(job);
-    }
-    throw error;
   }
+  const std::exception_ptr failure = job->release();
+  if (failure) std::rethrow_exception(failure);
   job->heard.tell(progress);
-  if (job->failure) std::rethrow_exception(job->failure);
 }
 
 }  // namespace mercer::python

@@ -36,7 +36,8 @@ void translate(const std::exception_ptr& exception, void* /*unused*/) {
 
 NB_MODULE(_core, module) {
   module.doc() = "Mercer's core: what the estimators of the package stand on.";
-  module.def("version", [] { return MERCER_VERSION; }, "Of the core.");
+  module.def(
+      "version", [] { return MERCER_VERSION; }, "Of the core.");
   nb::register_exception_translator(translate);
   module.def("set_threads", &mercer::set_threads, nb::arg("count"), "Threads for all later work; 0 means one per core.");
   module.def("threads", &mercer::threads, "Threads that work is spread over.");

@@ -1,6 +1,7 @@
 #include "rows.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <tuple>

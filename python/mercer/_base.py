@@ -31,12 +31,17 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
+def whole(name: str, value: Any) -> None:
+    """Refuses what is not a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+
 def map_text(map: str, features: int | None) -> str:
     """``map`` and ``features`` as the command line writes them: "fourier:500", "p-sr:200,p=0.01", "exact"."""
     if features is None:
         return map
-    if isinstance(features, bool) or not isinstance(features, (int, np.integer)) or features < 1:
-        raise ValueError(f"features must be a whole number of at least 1, got {features!r}")
+    whole("features", features)
     if ":" in map or map == "exact":
         raise ValueError(f"map={map!r} says already how many features there are; leave features out")
     name, comma, rest = map.partition(",")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._base import Floats, seed_of
+from ._base import Floats, seed_of, whole
 from ._regression import MeanPredictor
 from ._times import as_dates, as_times
 from .kernels import Kernel, text_of
@@ -124,6 +124,8 @@ class SpectralMixtureGP(_Process):
         self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
+        whole("components", self.components)
+        whole("points", self.points)
         law = "" if self.law == "gaussian" else f",{self.law}"
         return {
             "gp": f"spectral_mixture:{self.components}{law}",
@@ -197,6 +199,8 @@ class ExactGP(_Process):
         self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
+        if self.inducing is not None:
+            whole("inducing", self.inducing)
         learned = isinstance(self.kernel, str) and self.kernel.startswith("spectral_mixture:")
         return {
             "gp": "exact" if self.inducing is None else f"vfe:{self.inducing}",

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._base import _DTYPES, CoreEstimator, Floats, as_columns, seed_of
+from ._base import _DTYPES, CoreEstimator, Floats, as_columns, map_text, seed_of, whole
 from .kernels import Kernel, text_of
 
 
@@ -91,6 +91,7 @@ class RandomFourierFeatures(_Features):
         self.verbose = verbose
 
     def _map(self) -> str:
+        whole("features", self.features)
         return f"fourier:{self.features}" + ("" if self.sampling == "auto" else f",{self.sampling}")
 
 
@@ -140,8 +141,7 @@ class SketchedFeatures(_Features):
         self.verbose = verbose
 
     def _map(self) -> str:
-        name, comma, settings = self.sketch.partition(",")
-        return f"{name}:{self.features}{comma}{settings}"
+        return map_text(self.sketch, self.features)
 
 
 class OperatorFeatures(CoreEstimator):
@@ -191,10 +191,9 @@ class OperatorFeatures(CoreEstimator):
         self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
-        name, comma, settings = self.map.partition(",")
         return {
             "kernel": text_of(self.kernel),
-            "map": f"{name}:{self.features}{comma}{settings}",
+            "map": map_text(self.map, self.features),
             "standardize": bool(self.standardize),
             "seed": seed_of(self.random_state),
         }

@@ -16,7 +16,6 @@ a temporary file); or one of the sources below, for HDF5 datasets and other arra
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -181,10 +180,9 @@ class _SpooledBlocks(Blocks):
 
     def _spooled(self) -> Iterator[Any]:
         self._file.seek(0)
-        with contextlib.suppress(EOFError):
-            while True:
-                X, y, weights = (np.lib.format.read_array(self._file) for _ in range(3))
-                yield X, y, weights if len(weights) else None
+        while self._file.tell() < self._size:
+            X, y, weights = (np.lib.format.read_array(self._file) for _ in range(3))
+            yield X, y, weights if len(weights) else None
 
     def __enter__(self) -> _SpooledBlocks:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115: closed in __exit__
@@ -197,6 +195,7 @@ class _SpooledBlocks(Blocks):
                 self.inputs, self.targets = X.shape[1], y.shape[1]
                 for array in (X, y, np.empty(0) if weights is None else weights):
                     np.lib.format.write_array(self._file, array, allow_pickle=False)
+            self._size = self._file.tell()
             if self.rows == 0:
                 raise ValueError("there are no rows")
         except BaseException:
