@@ -52,7 +52,7 @@ class BfloatRows {
 };
 
 /// Lower triangle of G (float, cols × cols) += FᵀF, by tiles that each belong to one thread. Entries above the diagonal but
-/// within its 16 × 16 blocks are written too. n·cols² flops.
+/// within its 48 × 48 blocks may be written too. n·cols² flops.
 void accumulate_gram(const BfloatRows& f, MatrixView<float> g);
 
 }  // namespace mercer

@@ -16,8 +16,6 @@ namespace mercer {
 namespace {
 
 constexpr Index panel = BfloatRows::panel;
-/// Panels of a tile of G: 480 columns, a multiple of the three that the kernels take at once.
-constexpr Index tile_panels = 30;
 
 constexpr BfloatPath paths[] = {BfloatPath::amx, BfloatPath::avx512_bf16, BfloatPath::portable};
 
@@ -155,53 +153,63 @@ template void BfloatRows::pack(Index, MatrixView<const double>, std::span<const 
 
 namespace {
 
-/// Lines of a panel that are multiplied at once: three panels of B stay in the first cache while the panels of A pass by,
-/// and the sums of a tile in the second.
-constexpr Index depth = 256;
-
 /// The panels of a block of rows, as the kernel wants its left factor.
 struct Operands {
   const BfloatKernel& kernel;
   const BfloatRows& f;
   const Matrix<std::uint32_t>& prepared;  ///< empty: as packed
 
-  const std::uint32_t* left(Index q, Index line) const {
-    return prepared.empty() ? f.panel_data(q) + line * panel : prepared.data() + (q * f.pairs() + line) * panel;
+  BfloatPanels left(Index q, Index count, Index line) const {
+    if (prepared.empty()) return right(q, count, line);
+    return {prepared.data() + (q * f.pairs() + line) * panel, f.pairs(), static_cast<int>(count)};
+  }
+  BfloatPanels right(Index q, Index count, Index line) const {
+    return {f.panel_data(q) + line * panel, f.panel_lines(), static_cast<int>(count)};
   }
 };
 
-/// C += Aᵀ B for panel i against panels j, …, j + count - 1, over `lines` lines from `line`.
-void multiply(const Operands& o, Index i, Index j, int count, Index line, Index lines, MatrixView<float> g) {
-  const std::uint32_t* right = o.f.panel_data(j) + line * panel;
-  const bool inside = (i + 1) * panel <= o.f.cols() && (j + count) * panel <= o.f.cols();
+/// Panels [first, first + count) of G.
+struct PanelRange {
+  Index first;
+  Index count;
+  Index end() const { return first + count; }
+};
+
+/// C += Aᵀ B for panels i against panels j, over `lines` lines from `line`.
+void multiply(const Operands& o, PanelRange i, PanelRange j, Index line, Index lines, MatrixView<float> g) {
+  const BfloatPanels left = o.left(i.first, i.count, line);
+  const BfloatPanels right = o.right(j.first, j.count, line);
+  const bool inside = i.end() * panel <= o.f.cols() && j.end() * panel <= o.f.cols();
   if (inside) {
-    o.kernel.multiply(lines, o.left(i, line), right, o.f.panel_lines(), count, &g(i * panel, j * panel), g.stride);
+    o.kernel.multiply(lines, left, right, &g(i.first * panel, j.first * panel), g.stride);
     return;
   }
   // G ends inside one of the panels.
-  float buffer[panel * 3 * panel] = {};
-  constexpr Index stride = 3 * panel;
-  o.kernel.multiply(lines, o.left(i, line), right, o.f.panel_lines(), count, buffer, stride);
-  const Index rows = std::min(panel, o.f.cols() - i * panel);
-  const Index cols = std::min(panel * count, o.f.cols() - j * panel);
+  constexpr Index most = 3 * panel;
+  float buffer[most * most] = {};
+  o.kernel.multiply(lines, left, right, buffer, most);
+  const Index rows = std::min(panel * i.count, o.f.cols() - i.first * panel);
+  const Index cols = std::min(panel * j.count, o.f.cols() - j.first * panel);
   for (Index r = 0; r < rows; ++r) {
-    for (Index s = 0; s < cols; ++s) g(i * panel + r, j * panel + s) += buffer[r * stride + s];
+    for (Index s = 0; s < cols; ++s) g(i.first * panel + r, j.first * panel + s) += buffer[r * most + s];
   }
 }
 
 void accumulate_tile(const Operands& o, Index tile_i, Index tile_j, MatrixView<float> g) {
-  const Index last_i = std::min(o.f.panels(), (tile_i + 1) * tile_panels);
-  const Index last_j = std::min(o.f.panels(), (tile_j + 1) * tile_panels);
-  if (o.kernel.begin != nullptr) o.kernel.begin();
-  for (Index line = 0; line < o.f.pairs(); line += depth) {
-    const Index lines = std::min(depth, o.f.pairs() - line);
-    for (Index j = tile_j * tile_panels; j < last_j; j += 3) {
-      for (Index i = std::max(tile_i * tile_panels, j); i < last_i; ++i) {
-        multiply(o, i, j, static_cast<int>(std::min<Index>(3, std::min(last_j, i + 1) - j)), line, lines, g);
+  const BfloatKernel& k = o.kernel;
+  const Index last_i = std::min(o.f.panels(), (tile_i + 1) * k.tile_panels);
+  const Index last_j = std::min(o.f.panels(), (tile_j + 1) * k.tile_panels);
+  if (k.begin != nullptr) k.begin();
+  for (Index line = 0; line < o.f.pairs(); line += k.depth) {
+    const Index lines = std::min(k.depth, o.f.pairs() - line);
+    for (Index j = tile_j * k.tile_panels; j < last_j; j += k.most_right) {
+      for (Index i = std::max(tile_i * k.tile_panels, j); i < last_i; i += k.most_left) {
+        const PanelRange rows{i, std::min(k.most_left, last_i - i)};
+        multiply(o, rows, {j, std::min(k.most_right, std::min(last_j, rows.end()) - j)}, line, lines, g);
       }
     }
   }
-  if (o.kernel.end != nullptr) o.kernel.end();
+  if (k.end != nullptr) k.end();
 }
 
 }  // namespace
@@ -214,7 +222,7 @@ void accumulate_gram(const BfloatRows& f, MatrixView<float> g) {
     parallel_for(f.panels(),
                  [&](Index q) { chosen.prepare(f.pairs(), f.panel_data(q), prepared.data() + q * f.pairs() * panel); });
   }
-  const Index tiles = (f.panels() + tile_panels - 1) / tile_panels;
+  const Index tiles = (f.panels() + chosen.tile_panels - 1) / chosen.tile_panels;
   parallel_for(tiles * (tiles + 1) / 2, [&](Index task) {
     Index i = 0;
     while ((i + 1) * (i + 2) / 2 <= task) ++i;

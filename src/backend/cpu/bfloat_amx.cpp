@@ -1,5 +1,5 @@
-// Tiles of 16 × 16 floats, fed by 16 × 32 bfloat16: compiled with AMX alone enabled, entered only where the CPU has it and
-// the kernel has let this process use it.
+// Tiles of 16 × 16 floats, fed by 16 × 32 bfloat16: compiled with AMX enabled, entered only where the CPU has it and the
+// kernel has let this process use it.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -25,15 +25,38 @@ TileConfig full_tiles() {
   return config;
 }
 
+/// 16 × 16 words, by four rounds of exchanges between 1, 2, 4 and 8 neighbours.
+void transpose(const std::uint32_t* from, std::uint32_t* to) {
+  __m512i a[16];
+  __m512i b[16];
+  for (int r = 0; r < 16; ++r) a[r] = _mm512_loadu_si512(from + r * 16);
+  for (int r = 0; r < 16; r += 2) {
+    b[r] = _mm512_unpacklo_epi32(a[r], a[r + 1]);
+    b[r + 1] = _mm512_unpackhi_epi32(a[r], a[r + 1]);
+  }
+  for (int r = 0; r < 16; r += 4) {  // a[r + s]: words s, 4 + s, 8 + s, 12 + s of lines r … r + 3
+    a[r] = _mm512_unpacklo_epi64(b[r], b[r + 2]);
+    a[r + 1] = _mm512_unpackhi_epi64(b[r], b[r + 2]);
+    a[r + 2] = _mm512_unpacklo_epi64(b[r + 1], b[r + 3]);
+    a[r + 3] = _mm512_unpackhi_epi64(b[r + 1], b[r + 3]);
+  }
+  for (int s = 0; s < 4; ++s) {
+    b[s] = _mm512_shuffle_i32x4(a[s], a[4 + s], 0x88);           // words s, 8 + s of lines 0 … 7
+    b[4 + s] = _mm512_shuffle_i32x4(a[s], a[4 + s], 0xdd);       // words 4 + s, 12 + s
+    b[8 + s] = _mm512_shuffle_i32x4(a[8 + s], a[12 + s], 0x88);  // of lines 8 … 15
+    b[12 + s] = _mm512_shuffle_i32x4(a[8 + s], a[12 + s], 0xdd);
+  }
+  for (int s = 0; s < 4; ++s) {
+    _mm512_storeu_si512(to + s * 16, _mm512_shuffle_i32x4(b[s], b[8 + s], 0x88));
+    _mm512_storeu_si512(to + (4 + s) * 16, _mm512_shuffle_i32x4(b[4 + s], b[12 + s], 0x88));
+    _mm512_storeu_si512(to + (8 + s) * 16, _mm512_shuffle_i32x4(b[s], b[8 + s], 0xdd));
+    _mm512_storeu_si512(to + (12 + s) * 16, _mm512_shuffle_i32x4(b[4 + s], b[12 + s], 0xdd));
+  }
+}
+
 /// A tile wants one row per column of A with 16 pairs along k: every 16 lines are transposed.
 void prepare(std::ptrdiff_t pairs, const std::uint32_t* panel, std::uint32_t* prepared) {
-  for (std::ptrdiff_t k = 0; k < pairs; k += 16) {
-    const std::uint32_t* from = panel + k * 16;
-    std::uint32_t* to = prepared + k * 16;
-    for (int r = 0; r < 16; ++r) {
-      for (int s = 0; s < 16; ++s) to[r * 16 + s] = from[s * 16 + r];
-    }
-  }
+  for (std::ptrdiff_t k = 0; k < pairs; k += 16) transpose(panel + k * 16, prepared + k * 16);
 }
 
 void begin() {
@@ -44,29 +67,53 @@ void end() {
   _tile_release();
 }
 
-void multiply(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_t* b, std::ptrdiff_t panel_stride, int count,
-              float* c, std::ptrdiff_t stride) {
-  const std::ptrdiff_t row = stride * static_cast<std::ptrdiff_t>(sizeof(float));
-  const std::ptrdiff_t next = panel_stride * 16;
+/// Two panels by two: four sums stay in tiles while four tiles pass by, so every tile that is loaded is multiplied twice.
+void two_by_two(std::ptrdiff_t pairs, const BfloatPanels& left, const BfloatPanels& right, float* c, std::ptrdiff_t stride) {
+  const auto row = static_cast<std::size_t>(stride) * sizeof(float);
+  const std::uint32_t* a = left.data;
+  const std::uint32_t* b = right.data;
+  const std::uint32_t* next_a = a + left.stride * 16;
+  const std::uint32_t* next_b = b + right.stride * 16;
+  float* lower = c + 16 * stride;
   _tile_loadd(0, c, row);
-  if (count > 1) _tile_loadd(1, c + 16, row);
-  if (count > 2) _tile_loadd(2, c + 32, row);
-  for (std::ptrdiff_t k = 0; k < pairs; k += 16) {
-    _tile_loadd(3, a + k * 16, 64);
-    _tile_loadd(4, b + k * 16, 64);
-    _tile_dpbf16ps(0, 3, 4);
-    if (count > 1) {
-      _tile_loadd(5, b + next + k * 16, 64);
-      _tile_dpbf16ps(1, 3, 5);
-    }
-    if (count > 2) {
-      _tile_loadd(6, b + 2 * next + k * 16, 64);
-      _tile_dpbf16ps(2, 3, 6);
-    }
+  _tile_loadd(1, c + 16, row);
+  _tile_loadd(2, lower, row);
+  _tile_loadd(3, lower + 16, row);
+  for (std::ptrdiff_t k = 0; k < pairs * 16; k += 256) {
+    _tile_loadd(4, a + k, 64);
+    _tile_loadd(6, b + k, 64);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, next_b + k, 64);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_loadd(5, next_a + k, 64);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
   }
   _tile_stored(0, c, row);
-  if (count > 1) _tile_stored(1, c + 16, row);
-  if (count > 2) _tile_stored(2, c + 32, row);
+  _tile_stored(1, c + 16, row);
+  _tile_stored(2, lower, row);
+  _tile_stored(3, lower + 16, row);
+}
+
+void one_by_one(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_t* b, float* c, std::ptrdiff_t stride) {
+  const auto row = static_cast<std::size_t>(stride) * sizeof(float);
+  _tile_loadd(0, c, row);
+  for (std::ptrdiff_t k = 0; k < pairs * 16; k += 256) {
+    _tile_loadd(4, a + k, 64);
+    _tile_loadd(6, b + k, 64);
+    _tile_dpbf16ps(0, 4, 6);
+  }
+  _tile_stored(0, c, row);
+}
+
+void multiply(std::ptrdiff_t pairs, const BfloatPanels& left, const BfloatPanels& right, float* c, std::ptrdiff_t stride) {
+  if (left.count == 2 && right.count == 2) return two_by_two(pairs, left, right, c, stride);
+  for (int i = 0; i < left.count; ++i) {
+    for (int j = 0; j < right.count; ++j) {
+      one_by_one(pairs, left.data + i * left.stride * 16, right.data + j * right.stride * 16, c + i * 16 * stride + j * 16,
+                 stride);
+    }
+  }
 }
 
 }  // namespace
@@ -77,6 +124,9 @@ BfloatKernel bfloat_amx() {
   kernel.end = end;
   kernel.prepare = prepare;
   kernel.multiply = multiply;
+  kernel.most_left = kernel.most_right = 2;
+  kernel.depth = 1024;
+  kernel.tile_panels = 18;
   return kernel;
 }
 

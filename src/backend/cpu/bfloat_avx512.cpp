@@ -48,14 +48,13 @@ void sixteen_rows(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint3
   eight_rows<count>(pairs, a + 8, b, panel_stride, c + 8 * stride, stride);
 }
 
-void multiply(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_t* b, std::ptrdiff_t panel_stride, int count,
-              float* c, std::ptrdiff_t stride) {
-  if (count == 3) {
-    sixteen_rows<3>(pairs, a, b, panel_stride, c, stride);
-  } else if (count == 2) {
-    sixteen_rows<2>(pairs, a, b, panel_stride, c, stride);
+void multiply(std::ptrdiff_t pairs, const BfloatPanels& left, const BfloatPanels& right, float* c, std::ptrdiff_t stride) {
+  if (right.count == 3) {
+    sixteen_rows<3>(pairs, left.data, right.data, right.stride, c, stride);
+  } else if (right.count == 2) {
+    sixteen_rows<2>(pairs, left.data, right.data, right.stride, c, stride);
   } else {
-    sixteen_rows<1>(pairs, a, b, panel_stride, c, stride);
+    sixteen_rows<1>(pairs, left.data, right.data, right.stride, c, stride);
   }
 }
 
@@ -86,7 +85,8 @@ void pack(std::ptrdiff_t panels, const Real* even, const Real* odd, std::uint32_
 }  // namespace
 
 BfloatKernel bfloat_avx512() {
-  return {pack<float>, pack<double>, nullptr, nullptr, nullptr, multiply};
+  // Three panels of B, 256 lines of them, stay in the first cache while the panels of A pass by; a tile of G in the second.
+  return {pack<float>, pack<double>, nullptr, nullptr, nullptr, multiply, 1, 3, 256, 30};
 }
 
 }  // namespace mercer

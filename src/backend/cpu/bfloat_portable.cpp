@@ -12,13 +12,13 @@ float high(std::uint32_t pair) {
   return std::bit_cast<float>(pair & 0xffff0000U);
 }
 
-void multiply(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_t* b, std::ptrdiff_t panel_stride, int count,
-              float* c, std::ptrdiff_t stride) {
-  for (int j = 0; j < count; ++j) {
+void multiply(std::ptrdiff_t pairs, const BfloatPanels& left_panel, const BfloatPanels& right_panels, float* c,
+              std::ptrdiff_t stride) {
+  for (int j = 0; j < right_panels.count; ++j) {
     float sum[16][16] = {};
     for (std::ptrdiff_t k = 0; k < pairs; ++k) {
-      const std::uint32_t* left = a + k * 16;
-      const std::uint32_t* right = b + (j * panel_stride + k) * 16;
+      const std::uint32_t* left = left_panel.data + k * 16;
+      const std::uint32_t* right = right_panels.data + (j * right_panels.stride + k) * 16;
       for (int r = 0; r < 16; ++r) {
         for (int s = 0; s < 16; ++s) sum[r][s] += low(left[r]) * low(right[s]) + high(left[r]) * high(right[s]);
       }
@@ -48,7 +48,7 @@ void pack(std::ptrdiff_t panels, const Real* even, const Real* odd, std::uint32_
 }  // namespace
 
 BfloatKernel bfloat_portable() {
-  return {pack<float>, pack<double>, nullptr, nullptr, nullptr, multiply};
+  return {pack<float>, pack<double>, nullptr, nullptr, nullptr, multiply, 1, 3, 256, 30};
 }
 
 }  // namespace mercer
