@@ -125,7 +125,7 @@ BfloatKernel bfloat_amx() {
   kernel.prepare = prepare;
   kernel.multiply = multiply;
   kernel.most_left = kernel.most_right = 2;
-  kernel.depth = 1024;
+  kernel.depth = 256;
   kernel.tile_panels = 18;
   return kernel;
 }
