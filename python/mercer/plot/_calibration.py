@@ -1,0 +1,96 @@
+"""Whether bands hold what they promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._base import Floats
+from ._model import ask, central, inputs, like, regressor, target_names, targets
+from ._style import COLOURS, GREY, LIGHT, STROKES, aside, canvas, finish, percent
+
+
+def calibration(model: Any, X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
+    """How often observations fall inside the bands of a model, against how often they should.
+
+    Standard deviations: central bands of every level. Conformal intervals: their one level. Quantiles: the share of observations
+    below each. The grey band is where 95 % of right models would lie with so many independent rows, level by level.
+
+    Parameters
+    ----------
+    model : fitted regressor
+    X : array of shape (n, d)
+        Rows that the model has not seen.
+    y : array of shape (n,) or (n, targets)
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRegressor, plot
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(0, 6, (300, 1))
+    >>> y = np.sin(x[:, 0]) + 0.1 * rng.normal(size=300)
+    >>> ax = plot.calibration(KernelRegressor(features=50).fit(x[:200], y[:200]), x[200:], y[200:])
+    >>> ax.get_xlabel()
+    'nominal level'
+    """
+    regressor(model)
+    rows, _ = inputs(model, X)
+    names = target_names(model)
+    seen = targets(y, len(rows), len(names))
+    answer = ask(model, like(X, rows))
+    good = np.isfinite(rows).all(axis=1) & np.isfinite(seen).all(axis=1)
+    if not good.any():
+        raise ValueError("no row has finite inputs and targets")
+    if answer.quantiles is None and answer.lower is None and answer.deviation is None:
+        raise ValueError("this model has neither deviations nor intervals nor quantiles to check")
+
+    ax = canvas(ax, (4.8, 4.8))
+    count = int(good.sum())
+    _ideal(ax, count)
+    words = []
+    one = answer.quantiles is not None and answer.lower is None
+    for number, name in enumerate(names):
+        levels, shares = _coverage(answer, seen, good, number)
+        colour, stroke = COLOURS[number % len(COLOURS)], STROKES[number % len(STROKES)]
+        label = ("model" if len(names) == 1 else name) if number < len(COLOURS) else None
+        marked = len(levels) < 20
+        ax.plot(levels, shares, color=colour, linestyle=stroke, linewidth=1.8, marker="o" if marked else None, markersize=5,
+                label=label, zorder=4, clip_on=False)  # fmt: skip
+        if not one and len(names) <= 4:
+            at = int(np.argmin(np.abs(levels - 0.9))) if answer.lower is None else 0
+            words.append(f"{'' if len(names) == 1 else name + ': '}{percent(levels[at])} bands hold {percent(round(shares[at], 3))}")
+    if words:
+        aside(ax, "\n".join(words))
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set_xlabel("quantile level" if one else "nominal level")
+    ax.set_ylabel("share of rows below" if one else "share of rows inside")
+    return finish(ax, f"Calibration on {count} rows")
+
+
+def _ideal(ax: Any, count: int) -> None:
+    """The diagonal, with what chance does to a share of ``count`` rows."""
+    p = np.linspace(0, 1, 201)
+    spread = 1.96 * np.sqrt(p * (1 - p) / count)
+    ax.fill_between(p, np.clip(p - spread, 0, 1), np.clip(p + spread, 0, 1), color=LIGHT, linewidth=0, label="chance, 95 %", zorder=1)
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, zorder=2)
+
+
+def _coverage(answer: Any, seen: Floats, good: Any, output: int) -> tuple[Floats, Floats]:
+    """Nominal levels, and the shares of rows."""
+    y = seen[good, output]
+    if answer.lower is not None:
+        inside = (answer.lower[good, output] <= y) & (y <= answer.upper[good, output])
+        return np.array([answer.interval_level]), np.array([inside.mean()])
+    if answer.quantiles is not None:
+        return np.array(answer.levels), np.mean(y[:, None] <= answer.quantiles[good], axis=0)
+    z = np.abs(y - answer.mean[good, output]) / answer.deviation[good, output]
+    levels = np.linspace(0.01, 0.99, 99)
+    return levels, np.array([np.mean(z <= central(level)) for level in levels])

@@ -1,0 +1,187 @@
+"""Vector fields in the plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._model import Answer, ask, input_names, inputs, like, regressor, target_names, targets
+from ._style import GREY, INK, ORANGE, brief, canvas, colour_map, finish
+
+FINE = 3  # cells of colour for each arrow, in both directions
+MOST_RESIDUALS = 400
+
+
+def field(model: Any, X: ArrayLike | None = None, Y: ArrayLike | None = None, *, grid: int = 21, ax: Any = None) -> Any:
+    """Arrows of a field over its magnitude, fading where the model does not know; residuals of the rows where they are given.
+
+    Parameters
+    ----------
+    model : fitted regressor of two inputs
+        Two outputs are the arrows, over their length. Of three the third is the colour.
+    X : array of shape (n, 2), optional
+        Rows, which say how far the picture reaches; without them it covers two deviations around the mean of the training rows.
+    Y : array of shape (n, outputs), optional
+        What was observed there: what the model leaves unexplained is drawn at (some of) the rows, in the scale of the arrows.
+    grid : int
+        Arrows along the longer side.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRegressor, plot
+    >>> from mercer.kernels import CurlFree, Gaussian
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (100, 2))
+    >>> model = KernelRegressor(CurlFree(Gaussian(1.0)), features=50).fit(X, -X)
+    >>> ax = plot.field(model, X, -X, grid=11)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('x0', 'x1')
+    """
+    found = regressor(model)
+    outputs = target_names(model)
+    if int(getattr(model, "n_features_in_", 0)) != 2 or len(outputs) not in (2, 3) or found.model_.levels:
+        raise ValueError(
+            f"a field has two inputs and two or three outputs; this model has {model.n_features_in_} and {len(outputs)}"
+        )
+    if isinstance(grid, bool) or not isinstance(grid, (int, np.integer)) or grid < 2:
+        raise ValueError(f"grid must be a whole number of at least 2, got {grid!r}")
+    if Y is not None and X is None:
+        raise ValueError("Y needs the X where it was observed")
+    rows = None if X is None else inputs(model, X)[0]
+    seen = None if Y is None or rows is None else targets(Y, len(rows), len(outputs), "Y")
+    low, high = _extent(found, rows)
+    spacing = float(max(high - low)) / grid
+    counts = np.maximum(np.round((high - low) / spacing).astype(int), 1)
+    cells = np.maximum(FINE * counts, 12)
+
+    ax = canvas(ax, _size(high - low))
+    ax.grid(False)
+    colour = ask(model, like(X, _centres(low, high, cells)), latent=True)
+    arrows = ask(model, like(X, _centres(low, high, counts)), latent=True)
+    typical = float(np.sqrt(np.nanmean(np.sum(colour.mean**2, axis=1))))
+    _background(ax, colour, cells, low, high, typical, outputs)
+    legend = [_contour(ax, colour, cells, low, high, typical)]
+    length = np.linalg.norm(arrows.mean[:, :2], axis=1)
+    scale = float(np.nanpercentile(length, 95)) / (0.95 * spacing) or 1.0
+    style = {"angles": "xy", "scale_units": "xy", "scale": scale, "pivot": "mid", "width": 0.0026, "headwidth": 4, "headlength": 4.5,
+             "headaxislength": 4}  # fmt: skip
+    at = _centres(low, high, counts)
+    sure = _certainty(arrows, typical)
+    ax.quiver(at[:, 0], at[:, 1], arrows.mean[:, 0], arrows.mean[:, 1], color=INK, alpha=0.25 + 0.75 * sure, zorder=4, **style)
+    if rows is not None:
+        legend += _rows(ax, model, X, rows, seen, scale)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    if max(high - low) < 6 * min(high - low):
+        ax.set_aspect("equal")
+    names = input_names(model, X)
+    ax.set(xlabel=names[0], ylabel=names[1])
+    return finish(ax, f"Field ({', '.join(outputs)})", [handle for handle in legend if handle is not None])
+
+
+def _extent(found: Any, rows: Any) -> tuple[Any, Any]:
+    """Corners of the picture."""
+    if rows is None:
+        scaling = found.model_.scaling()
+        low = scaling["input_shift"] - 2 * scaling["input_scale"]
+        high = scaling["input_shift"] + 2 * scaling["input_scale"]
+    else:
+        good = rows[np.isfinite(rows).all(axis=1)]
+        if not len(good):
+            raise ValueError("no row of X has finite inputs")
+        low, high = good.min(axis=0), good.max(axis=0)
+    width = np.where(high > low, high - low, np.max(high - low))
+    width = np.where(width > 0, width, found.model_.scaling()["input_scale"])
+    middle = (low + high) / 2
+    return middle - 0.53 * width, middle + 0.53 * width
+
+
+def _size(width: Any) -> tuple[float, float]:
+    """Of a figure that leaves little white around a picture of these proportions."""
+    ratio = float(np.clip(width[1] / width[0], 0.35, 1.6))
+    return (7.2, 5.6 * ratio + 1.0) if ratio < 1 else (5.2 / ratio + 1.8, 6.2)
+
+
+def _centres(low: Any, high: Any, counts: Any) -> Any:
+    """The middles of counts[0] × counts[1] cells, row by row from below."""
+    x, y = (low[k] + (high[k] - low[k]) * (np.arange(counts[k]) + 0.5) / counts[k] for k in (0, 1))
+    return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+
+
+def _certainty(answer: Answer, typical: float) -> Any:
+    """m²/(m² + s²), of the typical length m of the field and the deviation s at a place: the share of it that is known."""
+    if answer.deviation is None or not typical > 0:
+        return np.ones(len(answer.mean))
+    return np.clip(1 / (1 + np.sum(answer.deviation**2, axis=1) / typical**2), 0, 1)
+
+
+def _background(ax: Any, answer: Answer, cells: Any, low: Any, high: Any, typical: float, outputs: list[str]) -> None:
+    if len(outputs) == 3:
+        values, label = answer.mean[:, 2], outputs[2]
+    else:
+        values, label = np.linalg.norm(answer.mean, axis=1), "length of the arrows"
+    signed = bool(np.nanmin(values) < 0 < np.nanmax(values))
+    most = float(np.nanmax(np.abs(values)))
+    colours = ("#c9762a", "#eab676", "#f7f7f5", "#8fbbe3", "#3f7fc0") if signed else ("#f7f9fb", "#cfe1f2", "#94bfe4", "#4e90cd")
+    bottom = -most if signed else 0.0 if len(outputs) == 2 else float(np.nanmin(values))
+    picture = ax.imshow(
+        values.reshape(cells[1], cells[0]),
+        extent=(low[0], high[0], low[1], high[1]),
+        origin="lower",
+        aspect="auto",
+        interpolation="bilinear",
+        cmap=colour_map(*colours),
+        vmin=bottom,
+        vmax=most if signed else float(np.nanmax(values)),
+        alpha=(0.1 + 0.9 * _certainty(answer, typical)).reshape(cells[1], cells[0]),
+        zorder=1,
+    )
+    from matplotlib.cm import ScalarMappable
+
+    bar = ax.figure.colorbar(ScalarMappable(picture.norm, picture.cmap), ax=ax, shrink=0.8, aspect=26, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=9, labelcolor=INK, color=GREY, length=3)
+    bar.set_label(label, color=INK, fontsize=10)
+
+
+def _contour(ax: Any, answer: Answer, cells: Any, low: Any, high: Any, typical: float) -> Any:
+    """Where the deviation is as large as the field usually is: beyond, an arrow is a guess."""
+    if answer.deviation is None:
+        return None
+    from matplotlib.lines import Line2D
+
+    spread = np.sqrt(np.sum(answer.deviation**2, axis=1)).reshape(cells[1], cells[0])
+    if not np.nanmin(spread) < typical < np.nanmax(spread):
+        return None
+    x, y = (low[k] + (high[k] - low[k]) * (np.arange(cells[k]) + 0.5) / cells[k] for k in (0, 1))
+    ax.contour(x, y, spread, levels=[typical], colors=[GREY], linewidths=1, linestyles=[(0, (4, 2))], zorder=3)
+    label = f"deviation {brief(typical, 2)}, as large as the field"
+    return Line2D([], [], color=GREY, linewidth=1, linestyle=(0, (4, 2)), label=label)
+
+
+def _rows(ax: Any, model: Any, X: Any, rows: Any, seen: Any, scale: float) -> list[Any]:
+    """The rows, and at each what is left of the observation."""
+    from matplotlib.lines import Line2D
+
+    good = np.isfinite(rows).all(axis=1) & (True if seen is None else np.isfinite(seen).all(axis=1))
+    chosen = np.flatnonzero(good)
+    if len(chosen) > MOST_RESIDUALS:
+        chosen = np.sort(np.random.default_rng(0).choice(chosen, MOST_RESIDUALS, replace=False))
+    at = rows[chosen]
+    ax.scatter(at[:, 0], at[:, 1], s=5, color=ORANGE, linewidth=0, zorder=5)
+    dot: dict[str, Any] = {"color": ORANGE, "marker": "o", "markersize": 3}
+    some = "" if len(chosen) == good.sum() else f"{len(chosen)} of {good.sum()} "
+    if seen is None or not len(chosen):
+        return [Line2D([], [], linestyle="none", label=f"{some}rows", **dot)]
+    left = seen[chosen, :2] - ask(model, like(X, at)).mean[:, :2]
+    ends = at + left / scale
+    lines = np.full((3 * len(at), 2), np.nan)
+    lines[0::3], lines[1::3] = at, ends
+    ax.plot(lines[:, 0], lines[:, 1], color=ORANGE, linewidth=0.9, alpha=0.9, zorder=5)
+    return [Line2D([], [], linewidth=1, label=f"residuals of {some}rows", **dot)]
