@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._base import Floats
 from ._model import ask, central, inputs, like, regressor, target_names, targets
-from ._style import COLOURS, GREY, LIGHT, STROKES, aside, canvas, finish, percent
+from ._style import COLOURS, GREY, LIGHT, STROKES, aside, canvas, count_of, finish, percent
 
 
 def calibration(model: Any, X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
@@ -52,13 +52,15 @@ def calibration(model: Any, X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> An
     if answer.quantiles is None and answer.lower is None and answer.deviation is None:
         raise ValueError("this model has neither deviations nor intervals nor quantiles to check")
 
-    ax = canvas(ax, (4.8, 4.8))
+    ax = canvas(ax, (4.8, 5.0))
     count = int(good.sum())
     _ideal(ax, count)
     words = []
+    above = 0.0
     one = answer.quantiles is not None and answer.lower is None
     for number, name in enumerate(names):
         levels, shares = _coverage(answer, seen, good, number)
+        above += float(np.sum(shares - levels))
         colour, stroke = COLOURS[number % len(COLOURS)], STROKES[number % len(STROKES)]
         label = ("model" if len(names) == 1 else name) if number < len(COLOURS) else None
         marked = len(levels) < 20
@@ -68,11 +70,11 @@ def calibration(model: Any, X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> An
             at = int(np.argmin(np.abs(levels - 0.9))) if answer.lower is None else 0
             words.append(f"{'' if len(names) == 1 else name + ': '}{percent(levels[at])} bands hold {percent(round(shares[at], 3))}")
     if words:
-        aside(ax, "\n".join(words))
+        aside(ax, "\n".join(words), corner="lower right" if above > 0 else "upper left")
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.set_xlabel("quantile level" if one else "nominal level")
     ax.set_ylabel("share of rows below" if one else "share of rows inside")
-    return finish(ax, f"Calibration on {count} rows")
+    return finish(ax, f"Calibration on {count_of(count, 'row')}")
 
 
 def _ideal(ax: Any, count: int) -> None:

@@ -91,7 +91,7 @@ def decision(
     ax.set(xlim=extent[:2], ylim=extent[2:], xlabel=names[first], ylabel=names[second])
     ax.spines[["left", "bottom"]].set_color(INK)
     others = "" if rows.shape[1] == 2 else ", other inputs at their medians"
-    return finish(ax, f"Decision{others}", legend)
+    return finish(ax, f"Decisions{others}", legend)
 
 
 def _shares(model: Any, X: Any, classes: int) -> Any:

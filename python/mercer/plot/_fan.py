@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._model import Answer, ask, input_names, inputs, like, place, regressor, target_names, targets, which
-from ._style import BLUE, INK, calendar, canvas, finish, heights
+from ._style import BLUE, INK, calendar, canvas, finish, plain_numbers, window
 
 SHADES = (0.16, 0.2, 0.22)  # of nested bands, which add up
 
@@ -57,8 +57,9 @@ def fan(
     along = along[np.isfinite(along)]
     if not along.size:
         raise ValueError(f"input {names[feature]!r} has no finite number")
-    grid = np.tile(np.nanmedian(rows, axis=0), (300, 1))
-    grid[:, feature] = np.linspace(along.min(), along.max(), 300)
+    steps = int(np.clip(2 * len(rows), 300, 2000)) if rows.shape[1] == 1 else 300  # a long series may have many cycles
+    grid = np.tile(np.nanmedian(rows, axis=0), (steps, 1))
+    grid[:, feature] = np.linspace(along.min(), along.max(), steps)
     answer = ask(model, like(X, grid))
     seen = None if y is None else targets(y, len(rows), len(outputs))[:, output]
 
@@ -66,18 +67,21 @@ def fan(
     if seen is not None:
         _points(ax, rows, place(rows[:, feature], dates), seen, feature)
     draw_bands(ax, place(grid[:, feature], dates), answer, output)
-    limits = heights(answer.mean[:, output], answer.quantiles, seen)
-    if limits is not None:
-        ax.set_ylim(limits)
+    window(ax, seen, answer.mean[:, output], *answer.edges(output))
     ax.margins(x=0.01)
     if dates:
         calendar(ax.xaxis)
     else:
-        ax.set_xlabel(names[feature])
+        plain_numbers(ax.xaxis)
+        ax.set_xlabel(names[feature] + ("" if rows.shape[1] == 1 else " (other inputs at their medians)"))
     ax.set_ylabel(outputs[output])
-    what = "Quantiles" if answer.levels else "Prediction"
-    others = "" if rows.shape[1] == 1 else f" along {names[feature]}, other inputs at their medians"
-    return finish(ax, f"{what} of {outputs[output]}{others}")
+    return finish(ax, f"{_what(answer)} of {outputs[output]}")
+
+
+def _what(answer: Answer) -> str:
+    if not answer.levels:
+        return "Prediction"
+    return "Quantiles" if len(answer.levels) > 1 else f"{answer.levels[0]:g} quantile"
 
 
 def _feature(feature: int | str, names: list[str]) -> int:
@@ -92,9 +96,12 @@ def _feature(feature: int | str, names: list[str]) -> int:
 
 def draw_bands(ax: Any, x: Any, answer: Answer, output: int, level: float | None = None) -> None:
     """Nested bands, the widest palest, and the line in the middle."""
+    beneath = 1.0
     for number, (name, low, high) in enumerate(answer.bands(output, level)):
         shade = SHADES[min(number, len(SHADES) - 1)]
-        ax.fill_between(x, low, high, color=BLUE, alpha=shade, linewidth=0, label=name, zorder=2)
+        ax.fill_between(x, low, high, color=BLUE, alpha=shade, linewidth=0, zorder=2)
+        beneath *= 1 - shade
+        ax.fill([], [], color=BLUE, alpha=1 - beneath, linewidth=0, label=name)  # the colour of all bands so far, for the legend
         if answer.levels:
             for edge in (low, high):
                 ax.plot(x, edge, color=BLUE, linewidth=0.8, alpha=0.75, zorder=3)

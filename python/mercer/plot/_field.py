@@ -11,7 +11,8 @@ from ._model import Answer, ask, input_names, inputs, like, regressor, target_na
 from ._style import GREY, INK, ORANGE, brief, canvas, colour_map, finish
 
 FINE = 3  # cells of colour for each arrow, in both directions
-MOST_RESIDUALS = 400
+MOST_RESIDUALS = 300
+UNKNOWN = "#eceff2"  # paper where the model knows nothing
 
 
 def field(model: Any, X: ArrayLike | None = None, Y: ArrayLike | None = None, *, grid: int = 21, ax: Any = None) -> Any:
@@ -61,20 +62,22 @@ def field(model: Any, X: ArrayLike | None = None, Y: ArrayLike | None = None, *,
     counts = np.maximum(np.round((high - low) / spacing).astype(int), 1)
     cells = np.maximum(FINE * counts, 12)
 
-    ax = canvas(ax, _size(high - low))
+    ax = canvas(ax, _size(high - low), layout="compressed")
     ax.grid(False)
+    ax.set_facecolor(UNKNOWN)
     colour = ask(model, like(X, _centres(low, high, cells)), latent=True)
     arrows = ask(model, like(X, _centres(low, high, counts)), latent=True)
-    typical = float(np.sqrt(np.nanmean(np.sum(colour.mean**2, axis=1))))
-    _background(ax, colour, cells, low, high, typical, outputs)
+    known = _best_known(colour) if rows is None else ask(model, like(X, _some(rows))).mean
+    typical = float(np.sqrt(np.nanmean(np.sum(known**2, axis=1))))
+    _background(ax, colour, known, cells, low, high, typical, outputs)
     legend = [_contour(ax, colour, cells, low, high, typical)]
-    length = np.linalg.norm(arrows.mean[:, :2], axis=1)
-    scale = float(np.nanpercentile(length, 95)) / (0.95 * spacing) or 1.0
+    scale = _long(np.linalg.norm(known[:, :2], axis=1)) / (1.1 * spacing) or 1.0
     style = {"angles": "xy", "scale_units": "xy", "scale": scale, "pivot": "mid", "width": 0.0026, "headwidth": 4, "headlength": 4.5,
              "headaxislength": 4}  # fmt: skip
     at = _centres(low, high, counts)
-    sure = _certainty(arrows, typical)
-    ax.quiver(at[:, 0], at[:, 1], arrows.mean[:, 0], arrows.mean[:, 1], color=INK, alpha=0.25 + 0.75 * sure, zorder=4, **style)
+    length = np.linalg.norm(arrows.mean[:, :2], axis=1)
+    shown = arrows.mean[:, :2] * np.minimum(1, 1.5 * spacing * scale / np.maximum(length, 1e-300))[:, None]
+    ax.quiver(at[:, 0], at[:, 1], shown[:, 0], shown[:, 1], color=INK, alpha=_certainty(arrows, typical), zorder=4, **style)
     if rows is not None:
         legend += _rows(ax, model, X, rows, seen, scale)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
@@ -115,21 +118,40 @@ def _centres(low: Any, high: Any, counts: Any) -> Any:
 
 
 def _certainty(answer: Answer, typical: float) -> Any:
-    """m²/(m² + s²), of the typical length m of the field and the deviation s at a place: the share of it that is known."""
+    """(m²/(m² + s²))², of the typical length m of the field and the deviation s at a place: 1 where it is known, ¼ where the
+    deviation is as large as the field, 0 far away."""
     if answer.deviation is None or not typical > 0:
         return np.ones(len(answer.mean))
-    return np.clip(1 / (1 + np.sum(answer.deviation**2, axis=1) / typical**2), 0, 1)
+    return np.nan_to_num((1 + np.sum(answer.deviation**2, axis=1) / typical**2) ** -2)
 
 
-def _background(ax: Any, answer: Answer, cells: Any, low: Any, high: Any, typical: float, outputs: list[str]) -> None:
-    if len(outputs) == 3:
-        values, label = answer.mean[:, 2], outputs[2]
-    else:
-        values, label = np.linalg.norm(answer.mean, axis=1), "length of the arrows"
-    signed = bool(np.nanmin(values) < 0 < np.nanmax(values))
-    most = float(np.nanmax(np.abs(values)))
-    colours = ("#c9762a", "#eab676", "#f7f7f5", "#8fbbe3", "#3f7fc0") if signed else ("#f7f9fb", "#cfe1f2", "#94bfe4", "#4e90cd")
-    bottom = -most if signed else 0.0 if len(outputs) == 2 else float(np.nanmin(values))
+def _some(rows: Any) -> Any:
+    """At most 2000 of the rows with finite inputs."""
+    good = rows[np.isfinite(rows).all(axis=1)]
+    return good[:: -(-len(good) // 2000)]
+
+
+def _best_known(answer: Answer) -> Any:
+    """The field at the quarter of the places where it deviates least."""
+    if answer.deviation is None:
+        return answer.mean
+    spread = np.sum(answer.deviation**2, axis=1)
+    return answer.mean[spread <= np.nanquantile(spread, 0.25)]
+
+
+def _long(length: Any) -> float:
+    """A length that few exceed."""
+    return float(np.nanpercentile(length, 98))
+
+
+def _background(ax: Any, answer: Answer, known: Any, cells: Any, low: Any, high: Any, typical: float, outputs: list[str]) -> None:
+    values, label = (answer.mean[:, 2], outputs[2]) if len(outputs) == 3 else (np.linalg.norm(answer.mean, axis=1), "magnitude")
+    reference = known[:, 2] if len(outputs) == 3 else np.linalg.norm(known, axis=1)
+    signed = bool(np.nanmin(reference) < 0 < np.nanmax(reference))
+    most = _long(np.abs(reference)) or 1.0  # beyond, the colour stays: far from the rows a field may run anywhere
+    signs = ("#7b5aa0", "#c3aed6", "#ffffff", "#a9d3b2", "#3f8f5c")
+    colours = signs if signed else ("#ffffff", "#cfe1f2", "#94bfe4", "#4e90cd")
+    bottom = -most if signed else 0.0 if len(outputs) == 2 else float(np.nanpercentile(reference, 2))
     picture = ax.imshow(
         values.reshape(cells[1], cells[0]),
         extent=(low[0], high[0], low[1], high[1]),
@@ -138,13 +160,13 @@ def _background(ax: Any, answer: Answer, cells: Any, low: Any, high: Any, typica
         interpolation="bilinear",
         cmap=colour_map(*colours),
         vmin=bottom,
-        vmax=most if signed else float(np.nanmax(values)),
-        alpha=(0.1 + 0.9 * _certainty(answer, typical)).reshape(cells[1], cells[0]),
+        vmax=most if signed or len(outputs) == 2 else float(np.nanpercentile(reference, 98)),
+        alpha=_certainty(answer, typical).reshape(cells[1], cells[0]),
         zorder=1,
     )
     from matplotlib.cm import ScalarMappable
 
-    bar = ax.figure.colorbar(ScalarMappable(picture.norm, picture.cmap), ax=ax, shrink=0.8, aspect=26, pad=0.02)
+    bar = ax.figure.colorbar(ScalarMappable(picture.norm, picture.cmap), ax=ax, shrink=0.8, aspect=26, pad=0.02, extend="both" if signed or len(outputs) == 3 else "max")
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=9, labelcolor=INK, color=GREY, length=3)
     bar.set_label(label, color=INK, fontsize=10)

@@ -9,7 +9,7 @@ import numpy as np
 from .._times import as_times
 from ._fan import draw_bands
 from ._model import ask, inner, input_names, place, regressor, target_names, targets, which
-from ._style import GREY, INK, ORANGE, calendar, canvas, finish, heights, plain_numbers
+from ._style import BLUE, GREY, INK, ORANGE, calendar, canvas, count_of, finish, plain_numbers, window
 
 LEAST_ROWS = 120  # of history, and eight horizons: longer pasts would hide the future
 
@@ -81,15 +81,12 @@ def forecast(
     draw_bands(ax, place(times, dates), answer, output, level)
     if len(times) == 1:  # a band of one step has no width
         for number, (_, low, high) in enumerate(answer.bands(output, level)):
-            ax.vlines(place(times, dates), low, high, color="#2f6db3", linewidth=6, alpha=0.25 + 0.2 * number, zorder=2)
-        ax.plot(place(times, dates), answer.mean[:, output], "o", color="#2f6db3", markersize=5, zorder=5)
+            ax.vlines(place(times, dates), low, high, color=BLUE, linewidth=6, alpha=0.25 + 0.2 * number, zorder=2)
+        ax.plot(place(times, dates), answer.mean[:, output], "o", color=BLUE, markersize=5, zorder=5)
     if after.any():
         ax.plot(place(past[after], dates), seen[after, output], "o", markersize=4, markerfacecolor="white",
                 markeredgecolor=ORANGE, markeredgewidth=1.2, label="came true", zorder=6)  # fmt: skip
-    edges = [edge for _, low, high in answer.bands(output, level) for edge in (low, high)]
-    limits = heights(answer.mean[:, output], *edges, seen[shown | after, output])
-    if limits is not None:
-        ax.set_ylim(limits)
+    window(ax, seen[shown | after, output], answer.mean[:, output], *answer.edges(output, level))
     ax.margins(x=0.02)
     if dates:
         calendar(ax.xaxis)
@@ -99,7 +96,7 @@ def forecast(
         ax.set_xlabel("time" if name == "x" else name)
     plain_numbers(ax.yaxis)
     ax.set_ylabel(names[output])
-    return finish(ax, f"Forecast of {names[output]}, {horizon} step{'s' if horizon > 1 else ''}")
+    return finish(ax, f"Forecast of {names[output]}, {count_of(int(horizon), 'step')}")
 
 
 def _history(model: Any, history: Any, columns: int) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from .._base import Floats
 from ..kernels import Kernel, parse, text_of
 from ._learning_curve import _counts, _ticks
 from ._model import table
-from ._style import BLUE, GREY, ORANGE, canvas, finish
+from ._style import BLUE, GREY, ORANGE, canvas, decades, finish
 
 MOST_ROWS = 200
 
@@ -91,6 +91,7 @@ def kernel_error(
         label = "rate $D^{-1/2}$" if which == 0 else None
         ax.plot(counts, through / np.sqrt(counts), color=GREY, linewidth=1, linestyle=(0, (4, 2)), label=label, zorder=3)
     ax.set(xscale="log", yscale="log")
+    decades(ax.yaxis, float(errors.min()), float(errors.max()))
     _ticks(ax, counts)
     ax.set_xlabel("features $D$")
     ax.set_ylabel("error / largest ‖K(x, x)‖" if p > 1 else "error / largest k(x, x)")
@@ -104,15 +105,13 @@ def _approximated(text: str, rows: Floats, p: int, map: str, seed: int) -> Float
     model = _core.draw_features(rows, np.zeros((len(rows), p)), None, options, None)
     phi = model.features(rows)
     if p == 1:
-        # a scalar kernel has one parameter per column, scaled
         return phi @ phi.T
     n = len(rows)
     gram = np.empty((n, p, n, p))
     for a in range(p):
-        # A_c e_a of every column c, as the coupling gives it
         unit = np.zeros((phi.shape[1], p))
         unit[:, a] = 1
-        images = model.expand(model.contract(unit))
+        images = model.expand(model.contract(unit))  # row c: A_c e_a, with A_c = B_c B_cᵀ
         for b in range(p):
             gram[:, b, :, a] = (phi * images[:, b]) @ phi.T
     return gram.reshape(n * p, n * p)

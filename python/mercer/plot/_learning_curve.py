@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._style import BLUE, GREY, ORANGE, canvas, finish
+from ._style import BLUE, GREY, ORANGE, canvas, count_of, decades, finish
 
 
 def learning_curve(
@@ -74,19 +74,24 @@ def learning_curve(
     right.spines["right"].set(color=GREY, linewidth=0.8)
     (clock,) = right.plot(counts, seconds, color=ORANGE, linewidth=1.4, marker="s", markersize=4, label="time to fit", zorder=3)
     ax.set_xscale("log")
-    right.set_yscale("log")
     _ticks(ax, counts)
-    top = max(errors + training_errors)
-    if top > 0 and min(errors + training_errors) > top / 8:
-        ax.set_ylim(0, 1.08 * top)
-    elif top > 0:
-        ax.set_yscale("log")
+    _heights(ax, errors + training_errors)
+    _heights(right, seconds)
     ax.set_xlabel("features")
     ax.set_ylabel(what, color=BLUE)
     right.set_ylabel("time to fit (s)", color=ORANGE, fontsize=10)
     right.tick_params(which="both", labelsize=9, color=GREY, labelcolor=ORANGE, width=0.8)
     ax.tick_params(axis="y", labelcolor=BLUE)
-    return finish(ax, f"Error and time, {len(train)} rows to fit, {len(test)} to test", [line, seen, clock])
+    return finish(ax, f"Error and time, {count_of(len(train), 'row')} to fit, {len(test)} to test", [line, seen, clock])
+
+
+def _heights(ax: Any, values: list[float]) -> None:
+    """From 0, or over decades where the values need them."""
+    if max(values) < 20 * min(values) or min(values) <= 0:
+        ax.set_ylim(0, 1.08 * max(values) or 1.0)
+        return
+    ax.set_yscale("log")
+    decades(ax.yaxis, min(values), max(values))
 
 
 def _parameter(estimator: Any) -> str:

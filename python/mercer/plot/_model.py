@@ -84,6 +84,8 @@ def input_names(model: Any, X: Any = None) -> list[str]:
     """What to call the inputs."""
     if hasattr(X, "columns"):
         return [str(name) for name in X.columns]
+    if isinstance(getattr(X, "name", None), str) and X.name:
+        return [X.name]
     names = getattr(model, "feature_names_in_", None)
     names = inner(model).model_.columns()["inputs"] if names is None and hasattr(model, "model_") else names
     if names is None:
@@ -127,7 +129,7 @@ class Answer:
         if self.quantiles is not None:
             pairs = range(len(self.levels) // 2)
             return [
-                (f"{self.levels[k]:g} to {self.levels[-1 - k]:g} quantile", self.quantiles[:, k], self.quantiles[:, -1 - k])
+                (f"quantiles {self.levels[k]:g} to {self.levels[-1 - k]:g}", self.quantiles[:, k], self.quantiles[:, -1 - k])
                 for k in pairs
             ]
         if self.lower is not None and self.upper is not None:
@@ -138,6 +140,10 @@ class Answer:
         wanted = (0.9, 0.5) if level is None else (level, 0.5) if level > 0.5 else (level,)
         mean, deviation = self.mean[:, output], self.deviation[:, output]
         return [(f"{percent(p)} band", mean - central(p) * deviation, mean + central(p) * deviation) for p in wanted]
+
+    def edges(self, output: int, level: float | None = None) -> list[Floats]:
+        """The ends of all bands."""
+        return [edge for _, low, high in self.bands(output, level) for edge in (low, high)]
 
     @property
     def middle(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._model import ask, inputs, like, regressor, target_names, targets, which
-from ._style import BLUE, GREY, aside, brief, canvas, colour_map, finish, heights
+from ._style import BLUE, GREY, aside, brief, canvas, colour_map, count_of, finish, heights
 
 MOST_POINTS = 4000  # beyond, hexagons count rows
 MOST_BARS = 150
@@ -50,7 +50,7 @@ def residuals(model: Any, X: ArrayLike, y: ArrayLike, *, output: int | str = 0, 
     if not good.any():
         raise ValueError("no row has finite inputs and targets")
 
-    ax = canvas(ax, (4.8, 4.8))
+    ax = canvas(ax, (4.8, 5.0))
     a, b = seen[good], mean[good]
     low, high = heights(a, b) or (0.0, 1.0)
     ax.plot([low, high], [low, high], color=GREY, linewidth=0.9, zorder=2)
@@ -60,7 +60,7 @@ def residuals(model: Any, X: ArrayLike, y: ArrayLike, *, output: int | str = 0, 
     else:
         bands = answer.bands(output)
         if bands and len(a) <= MOST_BARS:
-            ax.vlines(a, bands[0][1][good], bands[0][2][good], color=BLUE, alpha=0.22, linewidth=1.2, label=bands[0][0], zorder=3)
+            ax.vlines(a, bands[0][1][good], bands[0][2][good], color=BLUE, alpha=0.3, linewidth=1.2, label=bands[0][0], zorder=3)
         alpha = 0.75 if len(a) < 300 else 0.4 if len(a) < 1500 else 0.25
         ax.scatter(a, b, s=14 if len(a) < 1500 else 9, color=BLUE, alpha=alpha, linewidth=0, zorder=4)
     error = float(np.sqrt(np.mean((a - b) ** 2)))
@@ -72,4 +72,5 @@ def residuals(model: Any, X: ArrayLike, y: ArrayLike, *, output: int | str = 0, 
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
     ax.set_xlabel(f"observed {names[output]}")
     ax.set_ylabel(f"predicted {names[output]}")
-    return finish(ax, f"{'Prediction' if answer.quantiles is None else answer.middle.capitalize()} against observation, {len(a)} rows")
+    what = "Prediction" if answer.quantiles is None else answer.middle.capitalize()
+    return finish(ax, f"{what} against observation, {count_of(len(a), 'row')}")

@@ -9,7 +9,7 @@ import numpy as np
 from .._base import Floats
 from ._forecast import _history
 from ._model import inner, target_names, which
-from ._style import BLUE, GREEN, GREY, INK, brief, canvas, finish
+from ._style import BLUE, GREEN, GREY, INK, PAPER, brief, canvas, finish
 
 YEAR = 365.2425  # days
 HANN_WIDTH = 0.61  # deviation of the Gaussian nearest to a peak under Hann's taper, in units of 1 / length of the series
@@ -68,7 +68,7 @@ def spectrum(model: Any, *, output: int | str = 0, series: Any = None, ax: Any =
     if len(y) > 3:
         s, density = empirical_density(times, y, highest)
         s, density = _smooth(s, density, resolution / 2, highest)
-        ax.plot(s * unit, density / unit, color=GREY, linewidth=0.9, label="of the rows", zorder=2)
+        ax.plot(s * unit, density / unit, color=GREY, linewidth=0.9, label="empirical", zorder=2)
         low = min(low, float(np.percentile(density, 2)))
     floor = max(low / 3, 1e-12 * learned.max())
     for number, shape in enumerate(shapes):
@@ -134,6 +134,7 @@ def empirical_density(t: Floats, y: Floats, highest: float) -> tuple[Floats, Flo
     """Power per unit of frequency of y over t, even or not: at each frequency the least-squares cycle with its own mean, rows
     weighted by Hann's taper (generalised Lomb-Scargle, Zechmeister and Kürster 2009). With amplitude A of it, A²/2 · length / 1.5:
     white noise of variance v has density v / highest. O(rows · frequencies)."""
+    t, y = _filled(t, y)
     length = float(t.max() - t.min())
     count = int(np.clip(2 * highest * length, 8, max(200, 4e7 / len(t))))
     s = np.linspace(0.5 / length, highest, count) if 2 * highest * length <= count + 1 else np.geomspace(0.5 / length, highest, count)
@@ -153,6 +154,20 @@ def empirical_density(t: Floats, y: Floats, highest: float) -> tuple[Floats, Flo
     return s, np.maximum(power, 0) * length / HANN_BANDWIDTH
 
 
+def _filled(t: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """In order; of an even series from which at most a fifth is missing the gaps are bridged by lines. Left open they scatter the
+    power of a trend over all frequencies."""
+    t, place = np.unique(t, return_inverse=True)
+    y = np.bincount(place, y) / np.bincount(place)
+    step = np.median(np.diff(t))
+    number = np.round((t - t[0]) / step)
+    even = np.abs(t - t[0] - number * step).max() < 0.1 * step
+    if not even or len(t) < 0.8 * (number[-1] + 1) or len(t) == number[-1] + 1:
+        return t, y
+    every = t[0] + step * np.arange(int(number[-1]) + 1)
+    return every, np.interp(every, t, y)
+
+
 def _smooth(s: Floats, density: Floats, lowest: float, highest: float) -> tuple[Floats, Floats]:
     """Means over stretches that are even in the logarithm."""
     place = np.floor(400 * np.log(s / lowest) / np.log(highest / lowest))
@@ -161,20 +176,24 @@ def _smooth(s: Floats, density: Floats, lowest: float, highest: float) -> tuple[
 
 
 def _label_peaks(ax: Any, components: Any, grid: Floats, learned: Floats, shapes: Any, unit: float, per: str, resolution: float) -> None:
-    """The periods of the peaks that stand out."""
+    """The periods of the peaks that stand out, where there is room for the words."""
+    from matplotlib.patheffects import withStroke
+
     inside = np.flatnonzero((learned[1:-1] > learned[:-2]) & (learned[1:-1] >= learned[2:])) + 1
-    drawn: list[float] = []
+    drawn: list[tuple[float, float, float]] = []  # where, in points, and how long
     for at in sorted(inside, key=lambda i: -learned[i]):
         near = (grid > grid[at] / 1.5) & (grid < grid[at] * 1.5)
-        if learned[at] < 2 * learned[near].min() or len(drawn) == 6 or any(abs(np.log(grid[at] / s)) < 0.18 for s in drawn):
-            continue
         owner = max(range(len(shapes)), key=lambda q: shapes[q][at])
         frequency = abs(components[owner]["frequency"][0])
-        if frequency < resolution:
+        if learned[at] < 2 * learned[near].min() or frequency < resolution:
             continue
-        drawn.append(float(grid[at]))
+        words = span(1 / frequency, unit, per)
+        x, y = ax.transData.transform((grid[at] * unit, learned[at] / unit)) * 72 / ax.figure.dpi
+        if any(abs(x - x0) < 2.6 * (len(words) + length) and abs(y - y0) < 12 or abs(x - x0) < 16 for x0, y0, length in drawn):
+            continue
+        drawn.append((x, y, len(words)))
         ax.annotate(
-            span(1 / frequency, unit, per),
+            words,
             (grid[at] * unit, learned[at] / unit),
             xytext=(0, 4),
             textcoords="offset points",
@@ -182,18 +201,24 @@ def _label_peaks(ax: Any, components: Any, grid: Floats, learned: Floats, shapes
             va="bottom",
             fontsize=8.5,
             color=INK,
+            path_effects=[withStroke(linewidth=2.5, foreground=PAPER)],
             zorder=6,
         )
 
 
 def span(period: float, unit: float, per: str) -> str:
     """A length of time in words, where its unit is known."""
-    if per == "year":
-        years = period / unit
-        if years >= 0.95:
-            return f"{brief(years)} year{'' if brief(years) == '1' else 's'}"
-        return f"{brief(12 * years)} months" if years > 0.11 else f"{brief(years * YEAR)} days"
-    if per in ("day", "hour"):
-        days = period if per == "day" else period * 24 * unit * 24 / 24
-        return f"{brief(days)} days" if days >= 1 else f"{brief(24 * days)} hours"
-    return f"period {brief(period)}"
+    if per not in ("year", "day", "hour"):
+        return f"period {brief(period)}"
+    if per == "year" and period / unit < 0.95:
+        months = 12 * period / unit
+        return _words(months, "month") if months > 1.4 else _words(months / 12 * YEAR, "day")
+    if per == "day" and period < 0.95:
+        return _words(24 * period, "hour")
+    if per == "hour" and period / unit < 0.95:
+        return _words(60 * period / unit, "minute")
+    return _words(period / unit, per)
+
+
+def _words(number: float, unit: str) -> str:
+    return f"{brief(number, 2)} {unit}{'' if brief(number, 2) == '1' else 's'}"

@@ -27,10 +27,11 @@ def pyplot() -> Any:
     return pyplot
 
 
-def canvas(ax: Any, size: tuple[float, float] = (7.2, 4.2)) -> Any:
+def canvas(ax: Any, size: tuple[float, float] = (7.2, 4.2), *, layout: str = "constrained") -> Any:
     """``ax``, or the Axes of a new figure, in our dress."""
     if ax is None:
-        _, ax = pyplot().subplots(figsize=size, layout="constrained")
+        _, ax = pyplot().subplots(figsize=size, layout=layout, facecolor=PAPER)
+    ax.set_facecolor(PAPER)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -51,8 +52,7 @@ def finish(ax: Any, title: str, legend: list[Any] | None = None) -> Any:
     width = ax.get_window_extent().width * 72 / ax.figure.dpi  # points
     lines = 0
     if handles:
-        widest = max(len(str(handle.get_label())) for handle in handles)
-        across = int(np.clip(width // (38 + 5.0 * widest), 1, len(handles)))
+        across = _across(handles, width)
         lines = -(-len(handles) // across)
         shown = ax.legend(
             handles=_by_rows(handles, across),
@@ -70,8 +70,17 @@ def finish(ax: Any, title: str, legend: list[Any] | None = None) -> Any:
             labelspacing=0.35,
         )
         shown.set_zorder(10)
-    ax.set_title(title, loc="left", color=INK, fontsize=11, fontweight="semibold", pad=7 + 13.5 * lines)
+    ax.set_title(title, loc="left", color=INK, fontsize=11, fontweight="bold", pad=7 + 13.5 * lines)
     return ax
+
+
+def _across(handles: list[Any], width: float) -> int:
+    """How many columns of a legend fit, by the usual width of letters."""
+    lengths = [32 + 5.0 * len(str(handle.get_label())) for handle in handles]
+    for across in range(len(handles), 1, -1):
+        if sum(max(lengths[column::across]) for column in range(across)) <= width:
+            return across
+    return 1
 
 
 def _by_rows(handles: list[Any], across: int) -> list[Any]:
@@ -105,6 +114,15 @@ def plain_numbers(axis: Any) -> None:
         axis.get_major_formatter().set_useOffset(False)
 
 
+def decades(axis: Any, low: float, high: float) -> None:
+    """A logarithmic axis with plain numbers, for values from ``low`` to ``high``."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def calendar(axis: Any) -> None:
     """Dates in few words."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
@@ -116,7 +134,12 @@ def calendar(axis: Any) -> None:
 
 def brief(value: float, digits: int = 3) -> str:
     """A number for people."""
-    return f"{value:.{digits}g}"
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e6 else f"{value:.{digits}g}"
+
+
+def count_of(number: int, what: str) -> str:
+    """1 row, 2 rows, 36 000 rows."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}".replace(",", "\u202f")
 
 
 def percent(share: float) -> str:
@@ -133,10 +156,27 @@ def colour_map(*colours: str) -> Any:
 
 def heights(*values: Any) -> tuple[float, float] | None:
     """Limits that hold all finite values, with a little air; None where there are none."""
-    finite = [np.asarray(v, dtype=float)[np.isfinite(np.asarray(v, dtype=float))] for v in values if v is not None]
-    every = np.concatenate([v.ravel() for v in finite]) if finite else np.empty(0)
+    every = _finite(*values)
     if not every.size:
         return None
     low, high = float(every.min()), float(every.max())
     air = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
     return low - air, high + air
+
+
+def window(ax: Any, seen: Any, *predicted: Any) -> None:
+    """Sets the height of a picture: all that was seen, and of what is predicted what lies no farther away than it is high. Far from
+    the rows a function may run anywhere, and then leaves the picture."""
+    rows = _finite(seen)
+    every = _finite(*predicted)
+    if rows.size and np.ptp(rows) > 0:
+        every = np.clip(every, rows.min() - np.ptp(rows), rows.max() + np.ptp(rows))
+    limits = heights(rows, every)
+    if limits is not None:
+        ax.set_ylim(limits)
+
+
+def _finite(*values: Any) -> Any:
+    arrays = [np.asarray(value, dtype=float).ravel() for value in values if value is not None]
+    every = np.concatenate(arrays) if arrays else np.empty(0)
+    return every[np.isfinite(every)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base import Floats
 from ._model import inner
-from ._style import BLUE, GREY, ORANGE, brief, canvas, finish
+from ._style import BLUE, GREY, ORANGE, brief, canvas, count_of, finish
 
 
 def training(model: Any, *, ax: Any = None) -> Any:
@@ -43,18 +43,18 @@ def training(model: Any, *, ax: Any = None) -> Any:
     ax = canvas(ax)
     noisy = found.summary_["solver"] == "adam"
     if bound:
-        _curve(ax, steps, objective, BLUE, "bound, minimised", noisy)
-    _curve(ax, steps, nlml, ORANGE if bound else BLUE, "negative log likelihood", noisy)
-    ax.axhline(found.summary_["nlml"], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)), zorder=1)
+        _curve(ax, steps, objective, BLUE, "bound, which is minimised", noisy)
+    _curve(ax, steps, nlml, ORANGE if bound else BLUE, "negative log marginal likelihood", noisy)
+    ax.axhline(found.summary_["nlml"], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)), label="of the model kept", zorder=1)
     finite = np.concatenate([nlml, objective])
     finite = finite[np.isfinite(finite)]
-    if len(finite) > 10:  # a bad start does not press the rest to the ground
-        low, high = finite.min(), np.percentile(finite, 99)
+    if len(finite) > 10:  # single bad steps do not press the rest to the ground
+        low, high = finite.min(), max(np.percentile(finite, 97), found.summary_["nlml"])
         ax.set_ylim(low - 0.05 * (high - low), high + 0.08 * (high - low))
     ax.set_xlabel("step")
-    ax.set_ylabel("scaled units")
+    ax.set_ylabel("negative log likelihood" if not bound else "objective (scaled units)")
     seconds = float(trace["seconds"][-1])
-    return finish(ax, f"Training, {len(steps)} steps in {brief(seconds, 2)} s")
+    return finish(ax, f"Training, {count_of(len(steps), 'step')} in {brief(seconds, 2)} s")
 
 
 def _curve(ax: Any, steps: Floats, values: Floats, colour: str, label: str, noisy: bool) -> None:
