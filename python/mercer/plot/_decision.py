@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._fan import _feature
-from ._model import inner, input_names, inputs, like, nameless
+from ._model import inner, input_names, inputs, like, nameless, which
 from ._style import COLOURS, INK, PAPER, canvas, finish
 
 MARKS = ("o", "s", "^", "D", "v", "P")
@@ -50,7 +49,7 @@ def decision(
     names = input_names(model, X)
     if len(features) != 2 or rows.shape[1] < 2:
         raise ValueError("decision regions are drawn over two inputs")
-    first, second = (_feature(feature, names) for feature in features)
+    first, second = (which(feature, names, "input") for feature in features)
     classes = model.classes_
     if len(classes) > len(MARKS):
         raise ValueError(f"{len(classes)} classes cannot be told apart in one picture; {len(MARKS)} can")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._base import Floats
 from ._model import Answer, ask, input_names, inputs, like, place, regressor, target_names, targets, which
 from ._style import BLUE, INK, calendar, canvas, finish, plain_numbers, window
 
@@ -50,16 +51,17 @@ def fan(
     regressor(model)
     rows, dates = inputs(model, X)
     names = input_names(model, X)
-    feature = _feature(feature, names)
+    feature = which(feature, names, "input")
     outputs = target_names(model)
-    output = which(output, outputs)
+    output = which(output, outputs, "output")
     along = rows[:, feature]
     along = along[np.isfinite(along)]
     if not along.size:
         raise ValueError(f"input {names[feature]!r} has no finite number")
+    low, high = _reach(along)
     steps = int(np.clip(2 * len(rows), 300, 2000)) if rows.shape[1] == 1 else 300  # a long series may have many cycles
     grid = np.tile(np.nanmedian(rows, axis=0), (steps, 1))
-    grid[:, feature] = np.linspace(along.min(), along.max(), steps)
+    grid[:, feature] = np.linspace(low, high, steps)
     answer = ask(model, like(X, grid))
     seen = None if y is None else targets(y, len(rows), len(outputs))[:, output]
 
@@ -78,20 +80,17 @@ def fan(
     return finish(ax, f"{_what(answer)} of {outputs[output]}")
 
 
+def _reach(along: Floats) -> tuple[float, float]:
+    """From the least to the largest; around a single value a little more."""
+    low, high = float(along.min()), float(along.max())
+    air = 0.0 if high > low else 0.1 * abs(low) or 1.0
+    return low - air, high + air
+
+
 def _what(answer: Answer) -> str:
     if not answer.levels:
         return "Prediction"
     return "Quantiles" if len(answer.levels) > 1 else f"{answer.levels[0]:g} quantile"
-
-
-def _feature(feature: int | str, names: list[str]) -> int:
-    if isinstance(feature, str):
-        if feature not in names:
-            raise ValueError(f"there is no input {feature!r}; the inputs are {', '.join(names)}")
-        return names.index(feature)
-    if not 0 <= feature < len(names):
-        raise ValueError(f"feature must be from 0 to {len(names) - 1}, got {feature}")
-    return int(feature)
 
 
 def draw_bands(ax: Any, x: Any, answer: Answer, output: int, level: float | None = None) -> None:

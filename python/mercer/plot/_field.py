@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._model import Answer, ask, input_names, inputs, like, regressor, target_names, targets
+from ._model import Answer, ask, input_names, inputs, like, regressor, target_names, targets, whole_number
 from ._style import GREY, INK, ORANGE, brief, canvas, colour_map, finish
 
 FINE = 3  # cells of colour for each arrow, in both directions
@@ -51,8 +51,7 @@ def field(model: Any, X: ArrayLike | None = None, Y: ArrayLike | None = None, *,
         raise ValueError(
             f"a field has two inputs and two or three outputs; this model has {model.n_features_in_} and {len(outputs)}"
         )
-    if isinstance(grid, bool) or not isinstance(grid, (int, np.integer)) or grid < 2:
-        raise ValueError(f"grid must be a whole number of at least 2, got {grid!r}")
+    grid = whole_number("grid", grid, 2)
     if Y is not None and X is None:
         raise ValueError("Y needs the X where it was observed")
     rows = None if X is None else inputs(model, X)[0]

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._times import as_times
 from ._fan import draw_bands
-from ._model import ask, inner, input_names, place, regressor, target_names, targets, which
+from ._model import ask, input_names, place, regressor, series_of, target_names, which, whole_number
 from ._style import BLUE, GREY, INK, ORANGE, calendar, canvas, count_of, finish, plain_numbers, window
 
 LEAST_ROWS = 120  # of history, and eight horizons: longer pasts would hide the future
@@ -49,16 +48,15 @@ def forecast(
     found = regressor(model)
     if int(getattr(model, "n_features_in_", 1)) != 1:
         raise ValueError(f"a forecast is of one input, time; this model has {model.n_features_in_}")
-    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
-        raise ValueError(f"horizon must be a whole number of at least 1, got {horizon!r}")
+    horizon = whole_number("horizon", horizon)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
     dates = found.model_.columns()["dates"]
     names = target_names(model)
-    output = which(output, names)
-    times = found.model_.future(int(horizon))
+    output = which(output, names, "output")
+    times = found.model_.future(horizon)
     answer = ask(model, times[:, None])
-    past, seen = _history(model, history, len(names))
+    past, seen = series_of(model, history, len(names), "history")
 
     ax = canvas(ax, (8, 4.2))
     before = past < times[0]
@@ -96,21 +94,7 @@ def forecast(
         ax.set_xlabel("time" if name == "x" else name)
     plain_numbers(ax.yaxis)
     ax.set_ylabel(names[output])
-    return finish(ax, f"Forecast of {names[output]}, {count_of(int(horizon), 'step')}")
-
-
-def _history(model: Any, history: Any, columns: int) -> tuple[Any, Any]:
-    """Times and targets, of which none may be known."""
-    if history is None:
-        history = getattr(inner(model), "series_", None)
-    if history is None:
-        return np.empty(0), np.empty((0, columns))
-    if not isinstance(history, (tuple, list)) or len(history) != 2:
-        raise ValueError("history must be a pair (t, y)")
-    times = np.asarray(as_times(history[0])[0], dtype=float)
-    if times.ndim != 2 or times.shape[1] != 1:
-        raise ValueError("the times of history must be a vector")
-    return times[:, 0], targets(history[1], len(times), columns, "the y of history")
+    return finish(ax, f"Forecast of {names[output]}, {count_of(horizon, 'step')}")
 
 
 def _from(past: Any, horizon: int) -> float:

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from .. import _core
 from .._base import Floats
 from ..kernels import Kernel, parse, text_of
-from ._learning_curve import _counts, _ticks
-from ._model import table
-from ._style import BLUE, GREY, ORANGE, canvas, decades, finish
+from ._model import table, whole_number, whole_numbers
+from ._style import BLUE, GREY, ORANGE, canvas, decades, finish, tick_at
 
 MOST_ROWS = 200
 
@@ -62,9 +61,8 @@ def kernel_error(
     rows = rows[np.isfinite(rows).all(axis=1)]
     if len(rows) < 2:
         raise ValueError("X must have at least two rows of finite numbers")
-    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
-        raise ValueError(f"draws must be a whole number of at least 1, got {draws!r}")
-    counts = _counts(features)
+    draws = whole_number("draws", draws)
+    counts = whole_numbers("features", features)
     text = text_of(kernel)
     if len(rows) > MOST_ROWS:
         rows = rows[np.random.default_rng(0).choice(len(rows), MOST_ROWS, replace=False)]
@@ -79,6 +77,8 @@ def kernel_error(
             norms = _norms(_approximated(text, rows, p, f"fourier:{count},{sampling}", draw) - exact, p)[upper] / size
             errors[i, draw] = norms.max(), norms.mean()
 
+    if errors.max() < 1e-12:
+        raise ValueError(f"the features of {text} are the kernel itself: there is no error to draw")
     ax = canvas(ax)
     mean = errors.mean(axis=1)
     for which, (name, colour, mark) in enumerate((("largest error", ORANGE, "s"), ("mean error", BLUE, "o"))):
@@ -92,7 +92,7 @@ def kernel_error(
         ax.plot(counts, through / np.sqrt(counts), color=GREY, linewidth=1, linestyle=(0, (4, 2)), label=label, zorder=3)
     ax.set(xscale="log", yscale="log")
     decades(ax.yaxis, float(errors.min()), float(errors.max()))
-    _ticks(ax, counts)
+    tick_at(ax.xaxis, counts)
     ax.set_xlabel("features $D$")
     ax.set_ylabel("error / largest ‖K(x, x)‖" if p > 1 else "error / largest k(x, x)")
     short = text if len(text) <= 44 else text[:41] + "…"

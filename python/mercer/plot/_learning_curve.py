@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._style import BLUE, GREY, ORANGE, canvas, count_of, decades, finish
+from ._model import inner, whole_numbers
+from ._style import BLUE, GREY, ORANGE, canvas, count_of, decades, finish, tick_at
 
 
 def learning_curve(
@@ -46,7 +47,7 @@ def learning_curve(
     from sklearn.model_selection import train_test_split
 
     name = _parameter(estimator)
-    counts = _counts(features)
+    counts = whole_numbers("features", features)
     labels = np.asarray(y) if is_classifier(estimator) else None
     indices = np.arange(len(np.asarray(y)))
     if len(indices) < 5:
@@ -74,7 +75,7 @@ def learning_curve(
     right.spines["right"].set(color=GREY, linewidth=0.8)
     (clock,) = right.plot(counts, seconds, color=ORANGE, linewidth=1.4, marker="s", markersize=4, label="time to fit", zorder=3)
     ax.set_xscale("log")
-    _ticks(ax, counts)
+    tick_at(ax.xaxis, counts)
     _heights(ax, errors + training_errors)
     _heights(right, seconds)
     ax.set_xlabel("features")
@@ -101,14 +102,6 @@ def _parameter(estimator: Any) -> str:
     return min(names, key=len)
 
 
-def _counts(features: Sequence[int]) -> list[int]:
-    """Ascending, checked."""
-    counts = list(features)
-    if not counts or any(isinstance(c, bool) or not isinstance(c, (int, np.integer)) or c < 1 for c in counts):
-        raise ValueError(f"features must be whole numbers of at least 1, got {features!r}")
-    return sorted({int(c) for c in counts})
-
-
 def _strata(labels: Any) -> Any:
     """Labels, where each of them is there often enough to be on both sides."""
     return labels if labels is not None and np.unique(labels, return_counts=True)[1].min() > 1 else None
@@ -123,8 +116,6 @@ def _take(table: Any, rows: Any) -> Any:
 def _error(model: Any, X: Any, y: Any) -> tuple[float, str]:
     from sklearn.base import is_classifier
 
-    from ._model import inner
-
     if is_classifier(model):
         return float(np.mean(np.asarray(model.predict(X)) != np.asarray(y))), "share of wrong labels"
     left = np.asarray(y, dtype=float).reshape(len(y), -1) - np.asarray(model.predict(X)).reshape(len(y), -1)
@@ -132,13 +123,3 @@ def _error(model: Any, X: Any, y: Any) -> tuple[float, str]:
     if levels.size:
         return float(np.mean(np.maximum(levels * left, (levels - 1) * left))), "pinball loss"
     return float(np.sqrt(np.mean(left**2))), "root mean square error"
-
-
-def _ticks(ax: Any, counts: Sequence[int]) -> None:
-    """The counts themselves, where there are few."""
-    from matplotlib.ticker import NullFormatter, NullLocator
-
-    if len(counts) <= 9:
-        ax.set_xticks(list(counts), [str(count) for count in counts])
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_minor_formatter(NullFormatter())

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._base import CoreEstimator, Floats
 from .._times import as_dates, as_times
+from ._style import count_of, percent
 
 
 def inner(model: Any) -> CoreEstimator:
@@ -71,7 +72,8 @@ def targets(y: Any, rows: int, columns: int, name: str = "y") -> Floats:
         raise ValueError(f"{name} must be numbers") from None
     values = values.reshape(len(values), -1) if values.ndim else values.reshape(1, 1)
     if values.shape != (rows, columns):
-        raise ValueError(f"{name} must have {rows} rows and {columns} columns, got {values.shape[0]} and {values.shape[1]}")
+        wanted = f"{count_of(rows, 'row')} and {count_of(columns, 'column')}"
+        raise ValueError(f"{name} must have {wanted}, got {values.shape[0]} and {values.shape[1]}")
     return values
 
 
@@ -99,15 +101,43 @@ def target_names(model: Any) -> list[str]:
     return ["y"] if names == ["y0"] else names
 
 
-def which(output: int | str, names: list[str]) -> int:
-    """The number of an output that may be given by name."""
-    if isinstance(output, str):
-        if output not in names:
-            raise ValueError(f"there is no output {output!r}; the outputs are {', '.join(names)}")
-        return names.index(output)
-    if not 0 <= output < len(names):
-        raise ValueError(f"output must be from 0 to {len(names) - 1}, got {output}")
-    return int(output)
+def which(wanted: int | str, names: list[str], kind: str) -> int:
+    """The number of an input or output (``kind``) that may be given by name."""
+    if isinstance(wanted, str):
+        if wanted not in names:
+            raise ValueError(f"there is no {kind} {wanted!r}; the {kind}s are {', '.join(names)}")
+        return names.index(wanted)
+    if isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer)) or not 0 <= wanted < len(names):
+        raise ValueError(f"{kind}s are counted from 0 to {len(names) - 1}, got {wanted!r}")
+    return int(wanted)
+
+
+def series_of(model: Any, given: Any, columns: int, name: str) -> tuple[Floats, Floats]:
+    """Times and targets (rows × columns) of a series that was given as a pair, or that the model remembers; else of no rows."""
+    pair = getattr(inner(model), "series_", None) if given is None else given
+    if pair is None:
+        return np.empty(0), np.empty((0, columns))
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise ValueError(f"{name} must be a pair (t, y)")
+    times = table(pair[0], f"the t of {name}")[0]
+    if times.shape[1] != 1:
+        raise ValueError(f"the t of {name} must be a vector of times")
+    return times[:, 0], targets(pair[1], len(times), columns, f"the y of {name}")
+
+
+def whole_numbers(name: str, values: Any) -> list[int]:
+    """Whole numbers of at least 1, ascending."""
+    listed = list(values)
+    if not listed or any(isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < 1 for v in listed):
+        raise ValueError(f"{name} must be whole numbers of at least 1, got {values!r}")
+    return sorted({int(v) for v in listed})
+
+
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
 
 
 @dataclass
@@ -124,8 +154,6 @@ class Answer:
 
     def bands(self, output: int, level: float | None = None) -> list[tuple[str, Floats, Floats]]:
         """What is known of the spread of an output, the widest band first, each with its name."""
-        from ._style import percent
-
         if self.quantiles is not None:
             pairs = range(len(self.levels) // 2)
             return [
@@ -184,6 +212,8 @@ def ask(model: Any, X: Any, *, latent: bool = False) -> Answer:
     """Everything that a model says of rows X: the mean or quantiles, and intervals or deviations if it has them. Rows with an
     input that is not finite get NaN."""
     found = regressor(model)
+    while hasattr(model, "best_estimator_"):  # searches hide the keywords of predict
+        model = model.best_estimator_
     rows = np.asarray(X, dtype=float)
     good = np.isfinite(rows).all(axis=1)
     if not good.any():

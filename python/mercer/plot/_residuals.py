@@ -42,7 +42,7 @@ def residuals(model: Any, X: ArrayLike, y: ArrayLike, *, output: int | str = 0, 
     regressor(model)
     rows, _ = inputs(model, X)
     names = target_names(model)
-    output = which(output, names)
+    output = which(output, names, "output")
     seen = targets(y, len(rows), len(names))[:, output]
     answer = ask(model, like(X, rows))
     mean = answer.mean[:, output]
@@ -65,12 +65,11 @@ def residuals(model: Any, X: ArrayLike, y: ArrayLike, *, output: int | str = 0, 
         ax.scatter(a, b, s=14 if len(a) < 1500 else 9, color=BLUE, alpha=alpha, linewidth=0, zorder=4)
     error = float(np.sqrt(np.mean((a - b) ** 2)))
     spread = float(np.var(a))
-    words = [f"RMSE {brief(error)}"]
+    words = [count_of(len(a), "row"), f"RMSE {brief(error)}"]
     if spread > 0 and len(a) > 1:
         words.append(f"R² {1 - error**2 / spread:.3f}")
     aside(ax, "\n".join(words))
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
     ax.set_xlabel(f"observed {names[output]}")
     ax.set_ylabel(f"predicted {names[output]}")
-    what = "Prediction" if answer.quantiles is None else answer.middle.capitalize()
-    return finish(ax, f"{what} against observation, {count_of(len(a), 'row')}")
+    return finish(ax, f"{'Predicted' if answer.quantiles is None else answer.middle.capitalize()} against observed")

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._base import Floats
-from ._forecast import _history
-from ._model import inner, target_names, which
+from ._model import inner, series_of, target_names, which
 from ._style import BLUE, GREEN, GREY, INK, PAPER, brief, canvas, finish
 
 YEAR = 365.2425  # days
@@ -44,13 +43,13 @@ def spectrum(model: Any, *, output: int | str = 0, series: Any = None, ax: Any =
     """
     found = inner(model)
     names = target_names(model)
-    output = which(output, names)
+    output = which(output, names, "output")
     components = found.model_.spectrum(output)
     if not components:
         raise ValueError(f"{type(found).__name__} has no learned spectrum; SpectralMixtureGP learns one")
     if found.model_.inputs != 1:
         raise ValueError(f"spectra are drawn over one input; this model has {found.model_.inputs}")
-    times, values = _history(model, series, len(names))
+    times, values = series_of(model, series, len(names), "series")
     good = np.isfinite(times) & np.isfinite(values[:, output])
     times, y = times[good], values[good, output]
     first, last, step = _span(found, times)

@@ -123,6 +123,15 @@ def decades(axis: Any, low: float, high: float) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def tick_at(axis: Any, counts: list[int]) -> None:
+    """Ticks at the counts themselves, where there are few."""
+    from matplotlib.ticker import NullLocator
+
+    if len(counts) <= 9:
+        axis.set_ticks(counts, [str(count) for count in counts])
+        axis.set_minor_locator(NullLocator())
+
+
 def calendar(axis: Any) -> None:
     """Dates in few words."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
