@@ -8,22 +8,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base import Floats
-from ._model import ask, central, inputs, like, regressor, target_names, targets
-from ._style import COLOURS, GREY, LIGHT, STROKES, aside, canvas, count_of, finish, percent
+from ._model import ask, central, inner, inputs, like, nameless, regressor, target_names, targets
+from ._style import BLUE, COLOURS, GREY, LIGHT, STROKES, aside, canvas, count_of, finish, percent
 
 
 def calibration(model: Any, X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     """How often observations fall inside the bands of a model, against how often they should.
 
     Standard deviations: central bands of every level. Conformal intervals: their one level. Quantiles: the share of observations
-    below each. The grey band is where 95 % of right models would lie with so many independent rows, level by level.
+    below each. Classifiers: how often the predicted label is right, against its probability, in tenths of the rows. The grey band
+    is where 95 % of right models would lie with so many independent rows, level by level.
 
     Parameters
     ----------
-    model : fitted regressor
+    model : fitted regressor, or classifier with probabilities
     X : array of shape (n, d)
         Rows that the model has not seen.
-    y : array of shape (n,) or (n, targets)
+    y : array of shape (n,) or (n, targets), or labels
     ax : Axes, optional
 
     Returns
@@ -41,6 +42,8 @@ def calibration(model: Any, X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> An
     >>> ax.get_xlabel()
     'nominal level'
     """
+    if inner(model).model_.classes:
+        return _reliability(model, X, y, ax)
     regressor(model)
     rows, _ = inputs(model, X)
     names = target_names(model)
@@ -49,7 +52,7 @@ def calibration(model: Any, X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> An
     good = np.isfinite(rows).all(axis=1) & np.isfinite(seen).all(axis=1)
     if not good.any():
         raise ValueError("no row has finite inputs and targets")
-    if answer.quantiles is None and answer.lower is None and answer.deviation is None:
+    if answer.lower is None and answer.deviation is None and (answer.quantiles is None or answer.kind == "expectile"):
         raise ValueError("this model has neither deviations nor intervals nor quantiles to check")
 
     ax = canvas(ax, (4.8, 5.0))
@@ -77,11 +80,36 @@ def calibration(model: Any, X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> An
     return finish(ax, f"Calibration on {count_of(count, 'row')}")
 
 
-def _ideal(ax: Any, count: int) -> None:
+def _reliability(model: Any, X: Any, y: Any, ax: Any) -> Any:
+    """Of classifiers: rows sorted by the probability of their predicted label, in ten groups of equal size."""
+    if not hasattr(model, "predict_proba"):
+        raise ValueError("this classifier gives no probabilities to check; losses 'logistic' and 'multinomial' do")
+    rows, _ = inputs(model, X)
+    labels = np.asarray(y)
+    if labels.shape != (len(rows),):
+        raise ValueError(f"y must have {len(rows)} labels, got shape {labels.shape}")
+    with nameless():
+        probability = np.asarray(model.predict_proba(like(X, rows)))
+    surest = probability.max(axis=1)
+    right = model.classes_[probability.argmax(axis=1)] == labels
+    groups = np.array_split(np.argsort(surest, kind="stable"), min(10, len(rows)))
+
+    ax = canvas(ax, (4.8, 5.0))
+    _ideal(ax, len(groups[0]), "chance, 95 %, of a group")
+    x, shares = ([float(np.mean(values[group])) for group in groups] for values in (surest, right))
+    ax.plot(x, shares, color=BLUE, linewidth=1.8, marker="o", markersize=5, label="model", zorder=4, clip_on=False)
+    words = f"{percent(round(float(right.mean()), 3))} right\n{percent(round(float(surest.mean()), 3))} claimed"
+    aside(ax, words, corner="lower right" if right.mean() > surest.mean() else "upper left")
+    low = 1 / max(2, len(model.classes_)) if min(shares) >= 1 / max(2, len(model.classes_)) else 0.0
+    ax.set(xlim=(low, 1), ylim=(low, 1), aspect="equal", xlabel="probability of the predicted label", ylabel="share of rows right")
+    return finish(ax, f"Calibration on {count_of(len(rows), 'row')}")
+
+
+def _ideal(ax: Any, count: int, label: str = "chance, 95 %") -> None:
     """The diagonal, with what chance does to a share of ``count`` rows."""
     p = np.linspace(0, 1, 201)
     spread = 1.96 * np.sqrt(p * (1 - p) / count)
-    ax.fill_between(p, np.clip(p - spread, 0, 1), np.clip(p + spread, 0, 1), color=LIGHT, linewidth=0, label="chance, 95 %", zorder=1)
+    ax.fill_between(p, np.clip(p - spread, 0, 1), np.clip(p + spread, 0, 1), color=LIGHT, linewidth=0, label=label, zorder=1)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, zorder=2)
 
 

@@ -90,7 +90,7 @@ def _reach(along: Floats) -> tuple[float, float]:
 def _what(answer: Answer) -> str:
     if not answer.levels:
         return "Prediction"
-    return "Quantiles" if len(answer.levels) > 1 else f"{answer.levels[0]:g} quantile"
+    return f"{answer.kind.capitalize()}s" if len(answer.levels) > 1 else f"{answer.levels[0]:g} {answer.kind}"
 
 
 def draw_bands(ax: Any, x: Any, answer: Answer, output: int, level: float | None = None) -> None:

@@ -151,13 +151,14 @@ class Answer:
     interval_level: float | None = None
     levels: tuple[float, ...] = ()
     quantiles: Floats | None = None
+    kind: str = "quantile"  # or expectile
 
     def bands(self, output: int, level: float | None = None) -> list[tuple[str, Floats, Floats]]:
         """What is known of the spread of an output, the widest band first, each with its name."""
         if self.quantiles is not None:
             pairs = range(len(self.levels) // 2)
             return [
-                (f"quantiles {self.levels[k]:g} to {self.levels[-1 - k]:g}", self.quantiles[:, k], self.quantiles[:, -1 - k])
+                (f"{self.kind}s {self.levels[k]:g} to {self.levels[-1 - k]:g}", self.quantiles[:, k], self.quantiles[:, -1 - k])
                 for k in pairs
             ]
         if self.lower is not None and self.upper is not None:
@@ -179,7 +180,7 @@ class Answer:
         if self.quantiles is None:
             return "mean" if self.deviation is not None else "prediction"
         level = self.levels[len(self.levels) // 2]
-        return "median" if level == 0.5 else f"{level:g} quantile"
+        return "median" if level == 0.5 and self.kind == "quantile" else f"{level:g} {self.kind}"
 
     @property
     def has_middle(self) -> bool:
@@ -235,7 +236,8 @@ def ask(model: Any, X: Any, *, latent: bool = False) -> Answer:
         if "mean" not in kept:
             kept["mean"] = column(model.predict(some))
     full = {name: _spread(values, good) for name, values in kept.items()}
-    return Answer(levels=tuple(core.levels), interval_level=found.summary_["interval_level"], **full)
+    kind = "expectile" if found.summary_["loss"].startswith("expectile") else "quantile"
+    return Answer(levels=tuple(core.levels), interval_level=found.summary_["interval_level"], kind=kind, **full)
 
 
 def _spread(values: Floats, good: Any) -> Floats:
