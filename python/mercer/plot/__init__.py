@@ -1,7 +1,7 @@
 """Pictures of models, with matplotlib (``pip install 'mercer[plot]'``).
 
-Every function draws on ``ax``, or on a new figure when none is given, and returns the Axes, so that titles, limits and labels can be
-changed afterwards. Colours can be told apart with any colour vision, and in print.
+Every function draws on ``ax``, or on a new figure when none is given, and returns the Axes, so that titles, limits and labels
+can be changed afterwards. Colours can be told apart with any colour vision, and in print.
 
 >>> import matplotlib
 >>> matplotlib.use("Agg")

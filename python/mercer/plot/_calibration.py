@@ -71,7 +71,8 @@ def calibration(model: Any, X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> An
                 label=label, zorder=4, clip_on=False)  # fmt: skip
         if not one and len(names) <= 4:
             at = int(np.argmin(np.abs(levels - 0.9))) if answer.lower is None else 0
-            words.append(f"{'' if len(names) == 1 else name + ': '}{percent(levels[at])} bands hold {percent(round(shares[at], 3))}")
+            whose = "" if len(names) == 1 else f"{name}: "
+            words.append(f"{whose}{percent(levels[at])} bands hold {percent(round(shares[at], 3))}")
     if words:
         aside(ax, "\n".join(words), corner="lower right" if above > 0 else "upper left")
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
@@ -101,7 +102,8 @@ def _reliability(model: Any, X: Any, y: Any, ax: Any) -> Any:
     words = f"{percent(round(float(right.mean()), 3))} right\n{percent(round(float(surest.mean()), 3))} claimed"
     aside(ax, words, corner="lower right" if right.mean() > surest.mean() else "upper left")
     low = 1 / max(2, len(model.classes_)) if min(shares) >= 1 / max(2, len(model.classes_)) else 0.0
-    ax.set(xlim=(low, 1), ylim=(low, 1), aspect="equal", xlabel="probability of the predicted label", ylabel="share of rows right")
+    ax.set(xlim=(low, 1), ylim=(low, 1), aspect="equal")
+    ax.set(xlabel="probability of the predicted label", ylabel="share of rows right")
     return finish(ax, f"Calibration on {count_of(len(rows), 'row')}")
 
 
@@ -109,7 +111,8 @@ def _ideal(ax: Any, count: int, label: str = "chance, 95 %") -> None:
     """The diagonal, with what chance does to a share of ``count`` rows."""
     p = np.linspace(0, 1, 201)
     spread = 1.96 * np.sqrt(p * (1 - p) / count)
-    ax.fill_between(p, np.clip(p - spread, 0, 1), np.clip(p + spread, 0, 1), color=LIGHT, linewidth=0, label=label, zorder=1)
+    low, high = np.clip(p - spread, 0, 1), np.clip(p + spread, 0, 1)
+    ax.fill_between(p, low, high, color=LIGHT, linewidth=0, label=label, zorder=1)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, zorder=2)
 
 

@@ -58,9 +58,8 @@ def decision(
     air = np.where(high > low, 0.06 * (high - low), 1.0)
     low, high = low - air, high + air
     grid = np.tile(np.nanmedian(rows, axis=0), (side * side, 1))
-    grid[:, first], grid[:, second] = (
-        part.ravel() for part in np.meshgrid(np.linspace(low[first], high[first], side), np.linspace(low[second], high[second], side))
-    )
+    x, y_ = (np.linspace(low[k], high[k], side) for k in (first, second))
+    grid[:, first], grid[:, second] = np.tile(x, side), np.repeat(y_, side)
     shares = _shares(model, like(X, grid), len(classes))
 
     ax = canvas(ax, (5.8, 5.0))
@@ -75,14 +74,16 @@ def decision(
     extent = (low[first], high[first], low[second], high[second])
     ax.imshow(picture.reshape(side, side, 3), extent=extent, origin="lower", aspect="auto", interpolation="bilinear", zorder=1)
     for k in range(len(classes) - 1):  # where the likeliest class changes
-        ax.contour((best > k).reshape(side, side).astype(float), levels=[0.5], colors=[PAPER], linewidths=1.6, extent=extent, zorder=2)
+        beyond = (best > k).reshape(side, side).astype(float)
+        ax.contour(beyond, levels=[0.5], colors=[PAPER], linewidths=1.6, extent=extent, zorder=2)
     if y is not None:
         labels = np.asarray(y)
         if labels.shape != (len(rows),):
             raise ValueError(f"y must have {len(rows)} labels, got shape {labels.shape}")
         for k, label in enumerate(classes):
             at = rows[labels == label]
-            ax.scatter(at[:, first], at[:, second], s=20, marker=MARKS[k], color=COLOURS[k], edgecolor=PAPER, linewidth=0.5, zorder=4)
+            style = {"s": 20, "marker": MARKS[k], "color": COLOURS[k], "edgecolor": PAPER, "linewidth": 0.5}
+            ax.scatter(at[:, first], at[:, second], zorder=4, **style)
     from matplotlib.lines import Line2D
 
     legend = [Line2D([], [], linestyle="none", marker=MARKS[k], color=COLOURS[k], markersize=5.5, label=str(label))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._model import Answer, ask, input_names, inputs, like, regressor, target_names, targets, whole_number
+from .._base import whole
+from ._model import Answer, ask, input_names, inputs, like, regressor, target_names, targets
 from ._style import GREY, INK, ORANGE, brief, canvas, colour_map, finish
 
 FINE = 3  # cells of colour for each arrow, in both directions
@@ -51,7 +52,7 @@ def field(model: Any, X: ArrayLike | None = None, Y: ArrayLike | None = None, *,
         raise ValueError(
             f"a field has two inputs and two or three outputs; this model has {model.n_features_in_} and {len(outputs)}"
         )
-    grid = whole_number("grid", grid, 2)
+    whole("grid", grid)
     if Y is not None and X is None:
         raise ValueError("Y needs the X where it was observed")
     rows = None if X is None else inputs(model, X)[0]
@@ -71,12 +72,13 @@ def field(model: Any, X: ArrayLike | None = None, Y: ArrayLike | None = None, *,
     _background(ax, colour, known, cells, low, high, typical, outputs)
     legend = [_contour(ax, colour, cells, low, high, typical)]
     scale = _long(np.linalg.norm(known[:, :2], axis=1)) / (1.1 * spacing) or 1.0
-    style = {"angles": "xy", "scale_units": "xy", "scale": scale, "pivot": "mid", "width": 0.0026, "headwidth": 4, "headlength": 4.5,
-             "headaxislength": 4}  # fmt: skip
     at = _centres(low, high, counts)
     length = np.linalg.norm(arrows.mean[:, :2], axis=1)
     shown = arrows.mean[:, :2] * np.minimum(1, 1.5 * spacing * scale / np.maximum(length, 1e-300))[:, None]
-    ax.quiver(at[:, 0], at[:, 1], shown[:, 0], shown[:, 1], color=INK, alpha=_certainty(arrows, typical), zorder=4, **style)
+    heads = {"width": 0.0026, "headwidth": 4, "headlength": 4.5, "headaxislength": 4}
+    in_units_of_x = {"angles": "xy", "scale_units": "xy", "scale": scale, "pivot": "mid"}
+    sure = _certainty(arrows, typical)
+    ax.quiver(at[:, 0], at[:, 1], shown[:, 0], shown[:, 1], color=INK, alpha=sure, zorder=4, **in_units_of_x, **heads)
     if rows is not None:
         legend += _rows(ax, model, X, rows, seen, scale)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
@@ -165,7 +167,8 @@ def _background(ax: Any, answer: Answer, known: Any, cells: Any, low: Any, high:
     )
     from matplotlib.cm import ScalarMappable
 
-    bar = ax.figure.colorbar(ScalarMappable(picture.norm, picture.cmap), ax=ax, shrink=0.8, aspect=26, pad=0.02, extend="both" if signed or len(outputs) == 3 else "max")
+    ends = "max" if len(outputs) == 2 else "both"
+    bar = ax.figure.colorbar(ScalarMappable(picture.norm, picture.cmap), ax=ax, shrink=0.8, aspect=26, pad=0.02, extend=ends)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=9, labelcolor=INK, color=GREY, length=3)
     bar.set_label(label, color=INK, fontsize=10)

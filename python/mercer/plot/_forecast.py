@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._base import whole
 from ._fan import draw_bands
-from ._model import ask, input_names, place, regressor, series_of, target_names, which, whole_number
+from ._model import ask, input_names, place, regressor, series_of, target_names, which
 from ._style import BLUE, GREY, INK, ORANGE, calendar, canvas, count_of, finish, plain_numbers, window
 
 LEAST_ROWS = 120  # of history, and eight horizons: longer pasts would hide the future
@@ -48,13 +49,13 @@ def forecast(
     found = regressor(model)
     if int(getattr(model, "n_features_in_", 1)) != 1:
         raise ValueError(f"a forecast is of one input, time; this model has {model.n_features_in_}")
-    horizon = whole_number("horizon", horizon)
+    whole("horizon", horizon)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
     dates = found.model_.columns()["dates"]
     names = target_names(model)
     output = which(output, names, "output")
-    times = found.model_.future(horizon)
+    times = found.model_.future(int(horizon))
     answer = ask(model, times[:, None])
     past, seen = series_of(model, history, len(names), "history")
 

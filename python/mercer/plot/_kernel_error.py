@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._base import Floats
+from .._base import Floats, whole
 from ..kernels import Kernel, parse, text_of
-from ._model import table, whole_number, whole_numbers
+from ._model import table, whole_numbers
 from ._style import BLUE, GREY, ORANGE, canvas, decades, finish, tick_at
 
 MOST_ROWS = 200
@@ -28,8 +28,8 @@ def kernel_error(
 ) -> Any:
     """Largest and mean error of random Fourier features over pairs of rows, against their number D, beside the rate D^-½.
 
-    Errors are spectral norms of K~(x, z) - K(x, z) as shares of the largest ‖K(x, x)‖; bands are from the least to the largest of
-    several draws.
+    Errors are spectral norms of K~(x, z) - K(x, z) as shares of the largest ‖K(x, x)‖; bands are from the least to the largest
+    of several draws.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def kernel_error(
     rows = rows[np.isfinite(rows).all(axis=1)]
     if len(rows) < 2:
         raise ValueError("X must have at least two rows of finite numbers")
-    draws = whole_number("draws", draws)
+    whole("draws", draws)
     counts = whole_numbers("features", features)
     text = text_of(kernel)
     if len(rows) > MOST_ROWS:

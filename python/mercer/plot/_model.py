@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base import CoreEstimator, Floats
+from .._base import CoreEstimator, Floats, whole
 from .._times import as_dates, as_times
 from ._style import count_of, percent
 
@@ -128,16 +128,11 @@ def series_of(model: Any, given: Any, columns: int, name: str) -> tuple[Floats, 
 def whole_numbers(name: str, values: Any) -> list[int]:
     """Whole numbers of at least 1, ascending."""
     listed = list(values)
-    if not listed or any(isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < 1 for v in listed):
-        raise ValueError(f"{name} must be whole numbers of at least 1, got {values!r}")
-    return sorted({int(v) for v in listed})
-
-
-def whole_number(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)
+    if not listed:
+        raise ValueError(f"{name} must be at least one whole number")
+    for value in listed:
+        whole(name, value)
+    return sorted({int(value) for value in listed})
 
 
 @dataclass

@@ -72,7 +72,8 @@ def spectrum(model: Any, *, output: int | str = 0, series: Any = None, ax: Any =
     floor = max(low / 3, 1e-12 * learned.max())
     for number, shape in enumerate(shapes):
         label = "components" if number == 0 else None
-        ax.fill_between(grid * unit, floor / unit, np.maximum(shape, floor) / unit, color=BLUE, alpha=0.15, linewidth=0, label=label)
+        height = np.maximum(shape, floor) / unit
+        ax.fill_between(grid * unit, floor / unit, height, color=BLUE, alpha=0.15, linewidth=0, label=label)
     ax.plot(grid * unit, learned / unit, color=BLUE, linewidth=1.8, label="learned, with noise", zorder=4)
     ax.axhline(noise / unit, color=GREEN, linewidth=1.1, linestyle=(0, (4, 2)), label="noise", zorder=3)
     ax.set(xscale="log", yscale="log", xlim=(grid[0] * unit, grid[-1] * unit))
@@ -131,12 +132,13 @@ def _density(found: Any, component: dict[str, Any], resolution: float, grid: Flo
 
 def empirical_density(t: Floats, y: Floats, highest: float) -> tuple[Floats, Floats]:
     """Power per unit of frequency of y over t, even or not: at each frequency the least-squares cycle with its own mean, rows
-    weighted by Hann's taper (generalised Lomb-Scargle, Zechmeister and Kürster 2009). With amplitude A of it, A²/2 · length / 1.5:
-    white noise of variance v has density v / highest. O(rows · frequencies)."""
+    weighted by Hann's taper (generalised Lomb-Scargle, Zechmeister and Kürster 2009). With amplitude A of it the density is
+    A²/2 · length / 1.5; white noise of variance v has v / highest. O(rows · frequencies)."""
     t, y = _filled(t, y)
     length = float(t.max() - t.min())
     count = int(np.clip(2 * highest * length, 8, max(200, 4e7 / len(t))))
-    s = np.linspace(0.5 / length, highest, count) if 2 * highest * length <= count + 1 else np.geomspace(0.5 / length, highest, count)
+    spaced = np.linspace if 2 * highest * length <= count + 1 else np.geomspace  # fewer, of very many rows
+    s = spaced(0.5 / length, highest, count)
     w = np.sin(np.pi * ((t - t.min()) / length * (len(t) - 1) + 0.5) / len(t)) ** 2
     w = w / w.sum()
     y = y - w @ y
@@ -174,7 +176,9 @@ def _smooth(s: Floats, density: Floats, lowest: float, highest: float) -> tuple[
     return np.add.reduceat(s, first) / count, np.add.reduceat(density, first) / count
 
 
-def _label_peaks(ax: Any, components: Any, grid: Floats, learned: Floats, shapes: Any, unit: float, per: str, resolution: float) -> None:
+def _label_peaks(
+    ax: Any, components: Any, grid: Floats, learned: Floats, shapes: Any, unit: float, per: str, resolution: float
+) -> None:
     """The periods of the peaks that stand out, where there is room for the words."""
     from matplotlib.patheffects import withStroke
 

@@ -174,8 +174,8 @@ def heights(*values: Any) -> tuple[float, float] | None:
 
 
 def window(ax: Any, seen: Any, *predicted: Any) -> None:
-    """Sets the height of a picture: all that was seen, and of what is predicted what lies no farther away than it is high. Far from
-    the rows a function may run anywhere, and then leaves the picture."""
+    """Sets the height of a picture: all that was seen, and of what is predicted what lies no farther away than it is high. Far
+    from the rows a function may run anywhere, and then leaves the picture."""
     rows = _finite(seen)
     every = _finite(*predicted)
     if rows.size and np.ptp(rows) > 0:
