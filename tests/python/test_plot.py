@@ -230,6 +230,13 @@ def test_a_runaway_prediction_leaves_the_picture(rows, ridge):
     assert high - low <= 1.1 * 3 * np.ptp(y)
 
 
+def test_powers_of_ten_stand_beside_the_name(rows):
+    x, y = rows
+    ax = plot.fan(KernelRegressor(features=20).fit(x, 1e8 * y), x, 1e8 * y)
+    assert ax.get_ylabel() == r"y ($\times\mathdefault{10^{8}}\mathdefault{}$)"
+    assert not ax.yaxis.get_offset_text().get_visible()
+
+
 # --- forecast
 
 
@@ -310,7 +317,7 @@ def test_series_are_remembered_for_one_input_only(series, wave, tmp_path):
 
 
 def test_empirical_density_of_white_noise():
-    """v / highest on average. The density is exponential at each frequency; its mean over 480 of them that are independent without
+    """v / highest on average. The density is exponential at each frequency; its mean over 480 that are independent without
     a taper has the relative variance 1.94/480 (n Σw⁴/(Σw²)² of Hann's weights w): 6 standard errors, false alarm < 1e-8."""
     rng = np.random.default_rng(0)
     s, density = empirical_density(np.arange(1200.0), 3 * rng.normal(size=1200), 0.5)
@@ -333,6 +340,21 @@ def test_uneven_rows_have_a_spectrum_too():
     t = np.sort(np.random.default_rng(0).uniform(0, 300, 400))
     s, density = empirical_density(t, np.sin(2 * np.pi * t / 20), 0.5)
     assert abs(s[density.argmax()] - 1 / 20) < 1 / 300
+    t = np.sort(np.random.default_rng(0).uniform(0, 3000, 20000))  # so many that they are put on a grid
+    s, density = empirical_density(t, np.sin(2 * np.pi * t / 20), 0.5)
+    assert abs(s[density.argmax()] - 1 / 20) < 1 / 3000
+
+
+def test_even_and_uneven_rows_agree():
+    """A shift of one row by a tenth of a step makes a series uneven, and changes the power of a cycle and of the noise little."""
+    t = np.arange(300.0)
+    y = np.sin(2 * np.pi * t / 9.7) + 0.3 * np.random.default_rng(0).normal(size=300)
+    s, density = empirical_density(t, y, 0.4)
+    t[150] += 0.11
+    again, uneven = empirical_density(t, y, 0.4)
+    for low, high in ((1 / 9.7 - 0.02, 1 / 9.7 + 0.02), (0.2, 0.4)):
+        power = [d[(f > low) & (f < high)].mean() for f, d in ((s, density), (again, uneven))]
+        assert power[1] == pytest.approx(power[0], rel=0.03)
 
 
 def test_the_learned_density_integrates_to_the_weights(series):
@@ -358,6 +380,13 @@ def test_spectra_of_other_laws(series, law, tmp_path):
     plot.spectrum(model)
     model.save(tmp_path / "law.mercer")
     assert "empirical" not in labels(plot.spectrum(mercer.load(tmp_path / "law.mercer")))
+
+
+def test_the_spectrum_of_an_exact_process(series):
+    t, y, _ = series
+    model = ExactGP("spectral_mixture:2", steps=20).fit(t, y)
+    texts = [text.get_text() for text in plot.spectrum(model).texts]
+    assert "period 12" in texts
 
 
 def test_spans_are_words():

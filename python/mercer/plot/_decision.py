@@ -73,9 +73,10 @@ def decision(
     picture = (1 - strength) * np.array(to_rgb(PAPER)) + strength * colours
     extent = (low[first], high[first], low[second], high[second])
     ax.imshow(picture.reshape(side, side, 3), extent=extent, origin="lower", aspect="auto", interpolation="bilinear", zorder=1)
-    for k in range(len(classes) - 1):  # where the likeliest class changes
-        beyond = (best > k).reshape(side, side).astype(float)
-        ax.contour(beyond, levels=[0.5], colors=[PAPER], linewidths=1.6, extent=extent, zorder=2)
+    for k in range(len(classes) - (len(classes) == 2)):  # where a class becomes the likeliest
+        margin = (shares[:, k] - np.delete(shares, k, axis=1).max(axis=1)).reshape(side, side)
+        if margin.min() < 0 < margin.max():
+            ax.contour(margin, levels=[0], colors=[PAPER], linewidths=1.6, extent=extent, zorder=2)
     if y is not None:
         labels = np.asarray(y)
         if labels.shape != (len(rows),):

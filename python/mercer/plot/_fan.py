@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._base import Floats
 from ._model import Answer, ask, input_names, inputs, like, place, regressor, target_names, targets, which
-from ._style import BLUE, INK, calendar, canvas, finish, plain_numbers, window
+from ._style import BLUE, INK, calendar, canvas, finish, window
 
 SHADES = (0.16, 0.2, 0.22)  # of nested bands, which add up
 
@@ -74,7 +74,6 @@ def fan(
     if dates:
         calendar(ax.xaxis)
     else:
-        plain_numbers(ax.xaxis)
         ax.set_xlabel(names[feature] + ("" if rows.shape[1] == 1 else " (other inputs at their medians)"))
     ax.set_ylabel(outputs[output])
     return finish(ax, f"{_what(answer)} of {outputs[output]}")

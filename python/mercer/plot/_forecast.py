@@ -9,7 +9,7 @@ import numpy as np
 from .._base import whole
 from ._fan import draw_bands
 from ._model import ask, input_names, place, regressor, series_of, target_names, which
-from ._style import BLUE, GREY, INK, ORANGE, calendar, canvas, count_of, finish, plain_numbers, window
+from ._style import BLUE, GREY, INK, ORANGE, calendar, canvas, count_of, finish, window
 
 LEAST_ROWS = 120  # of history, and eight horizons: longer pasts would hide the future
 
@@ -90,10 +90,8 @@ def forecast(
     if dates:
         calendar(ax.xaxis)
     else:
-        plain_numbers(ax.xaxis)
         name = input_names(model)[0]
         ax.set_xlabel("time" if name == "x" else name)
-    plain_numbers(ax.yaxis)
     ax.set_ylabel(names[output])
     return finish(ax, f"Forecast of {names[output]}, {count_of(horizon, 'step')}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from ._style import BLUE, GREEN, GREY, INK, PAPER, brief, canvas, finish
 YEAR = 365.2425  # days
 HANN_WIDTH = 0.61  # deviation of the Gaussian nearest to a peak under Hann's taper, in units of 1 / length of the series
 HANN_BANDWIDTH = 1.5  # of white noise, in the same units
+MOST_UNEVEN = 5000  # rows
 
 
 def spectrum(model: Any, *, output: int | str = 0, series: Any = None, ax: Any = None) -> Any:
@@ -20,7 +23,7 @@ def spectrum(model: Any, *, output: int | str = 0, series: Any = None, ax: Any =
 
     Parameters
     ----------
-    model : fitted SpectralMixtureGP of one input
+    model : fitted SpectralMixtureGP, or ExactGP("spectral_mixture:Q"), of one input
     output : int or str
         Which target, of several.
     series : pair (t, y), optional
@@ -44,7 +47,7 @@ def spectrum(model: Any, *, output: int | str = 0, series: Any = None, ax: Any =
     found = inner(model)
     names = target_names(model)
     output = which(output, names, "output")
-    components = found.model_.spectrum(output)
+    components = _components(found, output)
     if not components:
         raise ValueError(f"{type(found).__name__} has no learned spectrum; SpectralMixtureGP learns one")
     if found.model_.inputs != 1:
@@ -82,6 +85,20 @@ def spectrum(model: Any, *, output: int | str = 0, series: Any = None, ax: Any =
     _label_peaks(ax, components, grid, learned, shapes, unit, per, resolution)
     ax.set(xlabel=f"frequency (cycles per {per})", ylabel="power per frequency")
     return finish(ax, f"Spectrum of {names[output]}")
+
+
+def _components(found: Any, output: int) -> list[dict[str, Any]]:
+    """Weights, frequencies and spreads in the user's units; of exact processes from the kernel as learned, in scaled units."""
+    kernel = re.fullmatch(r"spectral_mixture\(weights=(.*), means=(.*), scales=(.*)\)", found.summary_["kernel"])
+    if found.summary_["process"] == "spectral_mixture" or kernel is None or found.model_.inputs != 1:
+        return found.model_.spectrum(output)
+    scaling = found.model_.scaling()
+    length, size = scaling["input_scale"][0], scaling["target_scale"][output]
+    weights, means, scales = (np.atleast_1d(json.loads(part)) for part in kernel.groups())
+    return [
+        {"weight": w * size**2, "frequency": [m / length], "spread": [s / length]}
+        for w, m, s in sorted(zip(weights, means, scales, strict=True), reverse=True)
+    ]
 
 
 def _span(found: Any, times: Floats) -> tuple[float, float, float]:
@@ -131,42 +148,55 @@ def _density(found: Any, component: dict[str, Any], resolution: float, grid: Flo
 
 
 def empirical_density(t: Floats, y: Floats, highest: float) -> tuple[Floats, Floats]:
-    """Power per unit of frequency of y over t, even or not: at each frequency the least-squares cycle with its own mean, rows
-    weighted by Hann's taper (generalised Lomb-Scargle, Zechmeister and Kürster 2009). With amplitude A of it the density is
-    A²/2 · length / 1.5; white noise of variance v has v / highest. O(rows · frequencies)."""
-    t, y = _filled(t, y)
-    length = float(t.max() - t.min())
-    count = int(np.clip(2 * highest * length, 8, max(200, 4e7 / len(t))))
-    spaced = np.linspace if 2 * highest * length <= count + 1 else np.geomspace  # fewer, of very many rows
-    s = spaced(0.5 / length, highest, count)
-    w = np.sin(np.pi * ((t - t.min()) / length * (len(t) - 1) + 0.5) / len(t)) ** 2
+    """Power per unit of frequency of y over t, even or not, under Hann's taper. With A the amplitude of the cycle at a frequency
+    it is A²/2 · length / 1.5; white noise of variance v has v / highest."""
+    t, y, even = _even(t, y)
+    length = float(t[-1] - t[0])
+    w = np.sin(np.pi * ((t - t[0]) / length * (len(t) - 1) + 0.5) / len(t)) ** 2
     w = w / w.sum()
     y = y - w @ y
-    power = np.empty(count)
+    s, squared = _even_amplitudes(t, w * y) if even else _uneven_amplitudes(t, y, w, highest)
+    inside = (s >= 0.49 / length) & (s <= highest * (1 + 1e-9))
+    return s[inside], squared[inside] / 2 * length / HANN_BANDWIDTH
+
+
+def _even(t: Floats, y: Floats) -> tuple[Floats, Floats, bool]:
+    """In order, and whether steps are equal. Of an even series from which at most a fifth is missing, the gaps are bridged by lines:
+    left open they scatter the power of a trend over all frequencies. So are very many uneven rows, for the sake of time."""
+    t, place = np.unique(t, return_inverse=True)
+    y = np.bincount(place, y) / np.bincount(place)
+    step = np.median(np.diff(t))
+    number = np.round((t - t[0]) / step)
+    lattice = np.abs(t - t[0] - number * step).max() < 0.1 * step and len(t) >= 0.8 * (number[-1] + 1)
+    if not lattice and len(t) <= MOST_UNEVEN:
+        return t, y, False
+    every = np.linspace(t[0], t[-1], int(number[-1]) + 1 if lattice else len(t))
+    return every, np.interp(every, t, y), True
+
+
+def _even_amplitudes(t: Floats, weighted: Floats) -> tuple[Floats, Floats]:
+    """Frequencies, two for each that can be told apart, and squared amplitudes. O(n log n)."""
+    n = len(t)
+    return np.fft.rfftfreq(2 * n, (t[-1] - t[0]) / (n - 1)), np.abs(2 * np.fft.rfft(weighted, 2 * n)) ** 2
+
+
+def _uneven_amplitudes(t: Floats, y: Floats, w: Floats, highest: float) -> tuple[Floats, Floats]:
+    """The same by least squares at each frequency, a cycle with a mean of its own (generalised Lomb-Scargle, Zechmeister and Kürster
+    2009). O(rows · frequencies)."""
+    lowest = 0.5 / (t[-1] - t[0])
+    count = int(min(highest / lowest, 8000))
+    s = np.linspace(lowest, highest, count) if count < 8000 else np.geomspace(lowest, highest, count)
+    squared = np.empty(count)
     for block in np.array_split(np.arange(count), -(-count * len(t) // 2_000_000)):
-        angle = 2 * np.pi * np.outer(s[block], t - t.min())
+        angle = 2 * np.pi * np.outer(s[block], t - t[0])
         c, d = np.cos(angle), np.sin(angle)
         mean_c, mean_d = c @ w, d @ w
         yc, yd = c @ (w * y), d @ (w * y)
         cc, dd, cd = (c**2) @ w - mean_c**2, (d**2) @ w - mean_d**2, (c * d) @ w - mean_c * mean_d
         determinant = np.maximum(cc * dd - cd**2, 1e-12)
         a, b = (yc * dd - yd * cd) / determinant, (yd * cc - yc * cd) / determinant
-        power[block] = np.minimum((a**2 + b**2) / 2, a * yc + b * yd)
-    return s, np.maximum(power, 0) * length / HANN_BANDWIDTH
-
-
-def _filled(t: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """In order; of an even series from which at most a fifth is missing the gaps are bridged by lines. Left open they scatter the
-    power of a trend over all frequencies."""
-    t, place = np.unique(t, return_inverse=True)
-    y = np.bincount(place, y) / np.bincount(place)
-    step = np.median(np.diff(t))
-    number = np.round((t - t[0]) / step)
-    even = np.abs(t - t[0] - number * step).max() < 0.1 * step
-    if not even or len(t) < 0.8 * (number[-1] + 1) or len(t) == number[-1] + 1:
-        return t, y
-    every = t[0] + step * np.arange(int(number[-1]) + 1)
-    return every, np.interp(every, t, y)
+        squared[block] = np.minimum(a**2 + b**2, 2 * np.maximum(a * yc + b * yd, 0))  # no more than the cycle explains
+    return s, squared
 
 
 def _smooth(s: Floats, density: Floats, lowest: float, highest: float) -> tuple[Floats, Floats]:

@@ -70,6 +70,8 @@ def finish(ax: Any, title: str, legend: list[Any] | None = None) -> Any:
             labelspacing=0.35,
         )
         shown.set_zorder(10)
+    for axis in (ax.xaxis, ax.yaxis):
+        _plain_numbers(axis)
     ax.set_title(title, loc="left", color=INK, fontsize=11, fontweight="bold", pad=7 + 13.5 * lines)
     return ax
 
@@ -106,12 +108,20 @@ def aside(ax: Any, text: str, *, corner: str = "upper left") -> Any:
     )
 
 
-def plain_numbers(axis: Any) -> None:
-    """Whole tick labels, 1960 and not 0 + 1.96e3."""
+def _plain_numbers(axis: Any) -> None:
+    """Tick labels without an offset, 1960 and not 60 + 1.9e3; a power of ten goes to the name of the axis, where there is room."""
     from matplotlib.ticker import ScalarFormatter
 
-    if isinstance(axis.get_major_formatter(), ScalarFormatter):
-        axis.get_major_formatter().set_useOffset(False)
+    formatter = axis.get_major_formatter()
+    if type(formatter) is not ScalarFormatter or axis.get_scale() != "linear":
+        return
+    formatter.set_useOffset(False)
+    formatter.set_useMathText(True)
+    formatter.set_locs(axis.get_majorticklocs())
+    power = formatter.get_offset()
+    if power and f"({power})" not in axis.get_label_text():
+        axis.set_label_text(f"{axis.get_label_text()} ({power})")
+    axis.get_offset_text().set_visible(False)
 
 
 def decades(axis: Any, low: float, high: float) -> None:
