@@ -161,8 +161,8 @@ def empirical_density(t: Floats, y: Floats, highest: float) -> tuple[Floats, Flo
 
 
 def _even(t: Floats, y: Floats) -> tuple[Floats, Floats, bool]:
-    """In order, and whether steps are equal. Of an even series from which at most a fifth is missing, the gaps are bridged by lines:
-    left open they scatter the power of a trend over all frequencies. So are very many uneven rows, for the sake of time."""
+    """In order, and whether steps are equal. Of an even series from which at most a fifth is missing, the gaps are bridged by
+    lines: left open they scatter the power of a trend over all frequencies. So are very many uneven rows, for the sake of time."""
     t, place = np.unique(t, return_inverse=True)
     y = np.bincount(place, y) / np.bincount(place)
     step = np.median(np.diff(t))
@@ -181,8 +181,8 @@ def _even_amplitudes(t: Floats, weighted: Floats) -> tuple[Floats, Floats]:
 
 
 def _uneven_amplitudes(t: Floats, y: Floats, w: Floats, highest: float) -> tuple[Floats, Floats]:
-    """The same by least squares at each frequency, a cycle with a mean of its own (generalised Lomb-Scargle, Zechmeister and Kürster
-    2009). O(rows · frequencies)."""
+    """The same by least squares at each frequency, a cycle with a mean of its own (generalised Lomb-Scargle, Zechmeister and
+    Kürster 2009). O(rows · frequencies)."""
     lowest = 0.5 / (t[-1] - t[0])
     count = int(min(highest / lowest, 8000))
     s = np.linspace(lowest, highest, count) if count < 8000 else np.geomspace(lowest, highest, count)

@@ -109,7 +109,7 @@ def aside(ax: Any, text: str, *, corner: str = "upper left") -> Any:
 
 
 def _plain_numbers(axis: Any) -> None:
-    """Tick labels without an offset, 1960 and not 60 + 1.9e3; a power of ten goes to the name of the axis, where there is room."""
+    """Tick labels without an offset, 1960 and not 60 + 1.9e3; a power of ten goes to the name of the axis."""
     from matplotlib.ticker import ScalarFormatter
 
     formatter = axis.get_major_formatter()
