@@ -21,7 +21,12 @@ class _Process(MeanPredictor):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
         """Fits to rows X (n × d; a vector of times or dates for a series) and targets y (n or n × targets)."""
         X, self._dates = as_times(X)
-        return self._fit_arrays(X, y, None, dates=self._dates)
+        self._fit_arrays(X, y, None, dates=self._dates)
+        self.__dict__.pop("series_", None)
+        if self.n_features_in_ == 1:  # for pictures: the rows of a series are few
+            times = np.asarray(X, dtype=float)[:, 0]
+            self.series_ = (as_dates(times) if self._dates else times, np.array(y, dtype=float))
+        return self
 
     def _ask(self, X: Any, question: Any) -> Any:
         return super()._ask(as_times(X)[0] if getattr(self, "n_features_in_", 1) == 1 else X, question)
@@ -83,6 +88,8 @@ class SpectralMixtureGP(_Process):
     ----------
     summary_ : dict
     n_features_in_ : int
+    series_ : pair (t, y)
+        The training rows of a single input, for pictures; models from files have none.
 
     Examples
     --------
@@ -168,6 +175,8 @@ class ExactGP(_Process):
         As learned.
     summary_ : dict
     n_features_in_ : int
+    series_ : pair (t, y)
+        The training rows of a single input, for pictures; models from files have none.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class MeanPredictor(RegressorMixin, CoreEstimator):
 
     @property
     def _flat(self) -> bool:
-        return self._targets_flat
+        return self._targets_flat and self.model_.outputs == 1  # a loss of several levels has a column for each
 
     def _fit_arrays(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Any:
         rows, targets, weights = self._validated(X, y, sample_weight)
