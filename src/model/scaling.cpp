@@ -175,20 +175,50 @@ void scale_targets_robustly(const RowSummary& summary, bool shared, Scaling& sca
   for (Index a = 0; a < p; ++a) scaling.target_scale[at(a)] = shared ? std::sqrt(square) : scale[at(a)];
 }
 
+namespace {
+
+struct Pair {
+  double distance;
+  double weight;
+};
+
+/// The least distance up to which pairs hold `share` of weight. Halving by selection, O(pairs): a sort took most of a small
+/// fit.
+double weighted_quantile(std::vector<Pair>& pairs, double share) {
+  auto first = pairs.begin();
+  auto last = pairs.end();
+  while (last - first > 1) {
+    const auto middle = first + (last - first) / 2;
+    std::ranges::nth_element(first, middle, last, {}, &Pair::distance);
+    double left = 0;
+    for (auto pair = first; pair != middle; ++pair) left += pair->weight;
+    if (left >= share) {
+      last = middle;
+    } else {
+      share -= left;
+      first = middle;
+    }
+  }
+  return first->distance;
+}
+
+}  // namespace
+
 double median_distance(const RowSummary& summary, const Scaling& scaling) {
-  struct Pair {
-    double distance;
-    double weight;
-  };
   const Index n = summary.sample.rows();
   const Index d = summary.sample.cols();
-  std::vector<Pair> pairs;
-  pairs.reserve(at(n * (n + 1) / 2));
+  std::vector<Pair> pairs;  // apart
+  pairs.reserve(at(n * (n - 1) / 2));
+  double together = 0;  // weight of pairs at distance 0
   double total = 0;
   const auto add = [&](double distance, double weight) {
     if (weight <= 0) return;
-    pairs.push_back({distance, weight});
     total += weight;
+    if (distance > 0) {
+      pairs.push_back({distance, weight});
+    } else {
+      together += weight;
+    }
   };
   for (Index i = 0; i < n; ++i) {
     const double wi = summary.sample_weight[at(i)];
@@ -202,13 +232,7 @@ double median_distance(const RowSummary& summary, const Scaling& scaling) {
       add(std::sqrt(square), wi * summary.sample_weight[at(j)]);
     }
   }
-  std::ranges::sort(pairs, {}, &Pair::distance);
-  double below = 0;
-  for (const Pair& pair : pairs) {
-    below += pair.weight;
-    if (below >= total / 2 && pair.distance > 0) return pair.distance;
-  }
-  return 1;
+  return pairs.empty() ? 1 : weighted_quantile(pairs, total / 2 - together);
 }
 
 ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCoding& coding)
