@@ -64,6 +64,13 @@ bool in_time_order(const Arguments& a) {
   return how == "time";
 }
 
+Split holdout_split(const Arguments& a, std::uint64_t seed) {
+  const Split split{a.number("holdout"), in_time_order(a), seed};
+  if (!(split.test_fraction > 0 && split.test_fraction < 1))
+    fail_argument("--holdout must lie between 0 and 1, got " + a.text("holdout"));
+  return split;
+}
+
 FitOptions fit_options(const Arguments& a) {
   FitOptions options;
   options.kernel = a.text("kernel");

@@ -10,6 +10,7 @@
 #include "arguments.hpp"
 #include "console.hpp"
 #include "io/dataset.hpp"
+#include "io/split.hpp"
 
 namespace mercer::cli {
 
@@ -21,6 +22,8 @@ FitOptions fit_options(const Arguments& arguments);
 std::vector<double> number_list(const Arguments& arguments, const std::string& name);
 /// --split: true for time.
 bool in_time_order(const Arguments& arguments);
+/// --holdout, with --split.
+Split holdout_split(const Arguments& arguments, std::uint64_t seed);
 /// Opens files as the model was trained on them. With `targets_optional` a file of inputs alone is fine.
 std::unique_ptr<Dataset> open_like(const std::vector<std::string>& files, const Schema& schema, const Arguments& arguments,
                                    bool targets_optional);

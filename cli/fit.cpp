@@ -166,13 +166,6 @@ struct Parts {
   SplitRows test;
 };
 
-std::unique_ptr<Parts> hold_out(Dataset& data, const Arguments& a, const FitOptions& options) {
-  const Split split{a.number("holdout"), options.time_order, options.seed};
-  if (!(split.test_fraction > 0 && split.test_fraction < 1))
-    fail_argument("--holdout must lie between 0 and 1, got " + a.text("holdout"));
-  return std::make_unique<Parts>(data, split);
-}
-
 /// Rows → recipe → model; with intervals, recipe and configuration too come from the training part alone.
 Model fit_rows(RowSource& rows, Opened& opened, const Arguments& a, const Console& console, FitOptions options,
                nlohmann::json& json) {
@@ -213,7 +206,8 @@ int run_fit(const Arguments& a) {
   const double read_seconds = reading.seconds();
 
   Dataset& data = *opened.data;
-  const std::unique_ptr<Parts> parts = a.has("holdout") ? hold_out(data, a, options) : nullptr;
+  std::unique_ptr<Parts> parts;
+  if (a.has("holdout")) parts = std::make_unique<Parts>(data, holdout_split(a, options.seed));
   RowSource& rows = parts ? static_cast<RowSource&>(parts->train) : data;
   nlohmann::json tuning;
   const Model model = fit_rows(rows, opened, a, console, options, tuning);

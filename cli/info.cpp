@@ -8,6 +8,7 @@
 #include "base/resources.hpp"
 #include "base/text.hpp"
 #include "common.hpp"
+#include "info_kernel.hpp"
 #include "model/conformal.hpp"
 #include "model/recipe_json.hpp"
 #include "model/state.hpp"
@@ -113,8 +114,9 @@ nlohmann::json timeline_json(const Timeline& t) {
 int run_info(const Arguments& a) {
   const Console console(a);
   if (a.flag("system")) return system_info(console);
-  if (a.files.size() != 1) fail_argument("mercer info takes a model file, or --system");
+  if (a.files.empty()) fail_argument("mercer info takes a model file, or --system");
   const Model model = Model::load(a.files.front());
+  const std::optional<Diagnosis> diagnosis = diagnose(model, a);
   const Model::State& s = model.state();
   const FitSummary& f = model.summary();
   const Recipe& r = s.recipe;
@@ -154,9 +156,11 @@ int run_info(const Arguments& a) {
     console.say("noise      standard deviation " + join(noise, ", ") + " (in the units of the targets)");
     console.say("spread     " + posterior_words(s));
   }
+  if (diagnosis) tell(console, *diagnosis, model, a.number("confidence"));
   if (model.has_intervals()) console.say("intervals  " + interval_promise(f));
   for (const auto& note : f.notes) console.say("note: " + note);
   nlohmann::json json = to_json(f);
+  json["diagnosis"] = diagnosis ? to_json(*diagnosis, a.number("confidence")) : nlohmann::json(nullptr);
   if (!s.spectral.empty()) json["spectrum"] = spectrum_json(model);
   json["seed"] = r.seed();
   json["input_names"] = names;

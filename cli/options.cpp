@@ -106,7 +106,7 @@ const std::vector<OptionSpec>& option_table() {
        "score: refit the model on the rows before each of ORIGINS (default 5) late rows and score the next STEPS rows"},
       {"--error", "E", "0.1",
        "plan: kernel error to reach, relative to the norm of K(x, x); for a sketch, in the mean over rows"},
-      {"--confidence", "P", "0.95", "plan: with at least this probability"},
+      {"--confidence", "P", "0.95", "plan, info: with at least this probability"},
       {"--system", "", "", "info: the machine and the linear algebra underneath"},
       {"--rows", "N", "100000", "bench: number of rows"},
       {"--quick", "", "", "reproduce: a slice of a minute or so instead of the full experiment"},

@@ -5,22 +5,22 @@
 
 #include "base/text.hpp"
 #include "common.hpp"
+#include "theory_words.hpp"
 
 namespace mercer::cli {
 namespace {
 
 nlohmann::json to_json(const SketchPlanRow& row) {
-  return {{"size", row.size},
-          {"p", row.p ? nlohmann::json(*row.p) : nlohmann::json(nullptr)},
-          {"anchors", row.anchors},
-          {"features", row.features},
-          {"mean_error", row.mean_error},
-          {"largest_error", row.largest_error},
-          {"isometry", row.satisfied.isometry},
-          {"constant", row.satisfied.constant},
-          {"k_satisfiable", row.satisfied.holds()},
-          {"memory_bytes", row.memory_bytes},
-          {"seconds", row.seconds}};
+  nlohmann::json json = {{"size", row.size},
+                         {"p", row.p ? nlohmann::json(*row.p) : nlohmann::json(nullptr)},
+                         {"anchors", row.anchors},
+                         {"features", row.features},
+                         {"mean_error", row.mean_error},
+                         {"largest_error", row.largest_error},
+                         {"memory_bytes", row.memory_bytes},
+                         {"seconds", row.seconds}};
+  add_satisfied(row.satisfied, json);
+  return json;
 }
 
 nlohmann::json to_json(const std::optional<SketchPlanRow>& row) {
@@ -29,12 +29,6 @@ nlohmann::json to_json(const std::optional<SketchPlanRow>& row) {
 
 std::string rounded(double count) {
   return human_count(std::round(count));
-}
-
-std::string dimension_text(const CriticalRadius& radius) {
-  const std::string text = std::to_string(radius.dimension);
-  return radius.largest_dimension > radius.dimension ? text + " (at most " + std::to_string(radius.largest_dimension) + ")"
-                                                     : text;
 }
 
 void say_table(const Console& console, const SketchPlan& plan) {
@@ -51,12 +45,9 @@ void say_table(const Console& console, const SketchPlan& plan) {
 }
 
 void say_verdict(const Console& console, const SketchPlan& plan, const SketchPlanRow& row, double error) {
-  const std::string held = row.satisfied.holds()
-                               ? "K-satisfiable with c = " + brief(row.satisfied.constant)
-                               : "not K-satisfiable: it distorts the directions of the statistical dimension by " +
-                                     brief(row.satisfied.isometry) + ", more than 0.5";
   console.say(plan.law + " of size " + std::to_string(row.size) + ": mean error " + brief(row.mean_error) +
-              (row.mean_error <= error ? ", within " : ", above ") + shortest(error) + "; " + held);
+              (row.mean_error <= error ? ", within " : ", above ") + shortest(error) + "; " +
+              satisfied_words(row.satisfied));
 }
 
 void say_advice(const Console& console, const SketchPlan& plan, double error) {
@@ -85,10 +76,7 @@ void say_theory(const Console& console, const SketchPlan& plan, double confidenc
     console.say("the paper has no theorem for " + plan.law + " sketches; c above is measured");
   }
   if (plan.bound) {
-    console.say("bound on the excess risk with that c: " + brief(plan.bound->total()) + " with probability " +
-                shortest(confidence) + ", for targets in the unit ball (sketch and penalty " +
-                brief(plan.bound->approximation + plan.bound->penalty) + ", complexity " + brief(plan.bound->complexity) +
-                ", confidence " + brief(plan.bound->confidence) + ")");
+    console.say("bound on the excess risk with that c: " + bound_words(*plan.bound, confidence));
   }
 }
 
@@ -97,33 +85,23 @@ void emit(const Console& console, const SketchPlan& plan, double error, double c
   for (const SketchPlanRow& row : plan.table) rows.push_back(to_json(row));
   nlohmann::json theorem = nullptr;
   if (plan.theorem_p) theorem = {{"p", *plan.theorem_p}, {"size", plan.theorem_size}, {"constant", plan.theorem_constant}};
-  nlohmann::json bound = nullptr;
-  if (plan.bound) {
-    bound = {{"approximation", plan.bound->approximation},
-             {"penalty", plan.bound->penalty},
-             {"complexity", plan.bound->complexity},
-             {"confidence", plan.bound->confidence},
-             {"total", plan.bound->total()}};
-  }
-  console.emit({{"n", plan.rows},
-                {"sampled", plan.sampled},
-                {"kernel", plan.kernel},
-                {"loss", plan.loss},
-                {"law", plan.law},
-                {"error", error},
-                {"confidence", confidence},
-                {"statistical_dimension", plan.radius.dimension},
-                {"statistical_dimension_at_most", plan.radius.largest_dimension},
-                {"critical_radius_squared", plan.radius.squared},
-                {"critical_radius_squared_at_least", plan.radius.least_squared},
-                {"missed", plan.missed},
-                {"advised_map", plan.advised ? nlohmann::json(plan.advised_map) : nlohmann::json(nullptr)},
-                {"advised", to_json(plan.advised)},
-                {"satisfiable", to_json(plan.satisfiable)},
-                {"judged", to_json(plan.judged)},
-                {"table", rows},
-                {"theorem", theorem},
-                {"risk_bound", bound}});
+  nlohmann::json json = {{"n", plan.rows},
+                         {"sampled", plan.sampled},
+                         {"kernel", plan.kernel},
+                         {"loss", plan.loss},
+                         {"law", plan.law},
+                         {"error", error},
+                         {"confidence", confidence},
+                         {"missed", plan.missed},
+                         {"advised_map", plan.advised ? nlohmann::json(plan.advised_map) : nlohmann::json(nullptr)},
+                         {"advised", to_json(plan.advised)},
+                         {"satisfiable", to_json(plan.satisfiable)},
+                         {"judged", to_json(plan.judged)},
+                         {"table", rows},
+                         {"theorem", theorem},
+                         {"risk_bound", bound_json(plan.bound)}};
+  add_radius(plan.radius, json);
+  console.emit(json);
 }
 
 }  // namespace
@@ -131,8 +109,7 @@ void emit(const Console& console, const SketchPlan& plan, double error, double c
 void say_sketch(const Console& console, const SketchPlan& plan, double error, double confidence) {
   console.say(counted(plan.rows, "row") +
               (plan.sampled < plan.rows ? " (measured on " + human_count(static_cast<double>(plan.sampled)) + ")" : "") +
-              ", kernel " + plan.kernel + ": statistical dimension " + dimension_text(plan.radius) +
-              ", critical radius squared " + brief(plan.radius.squared));
+              ", kernel " + plan.kernel + ": " + radius_words(plan.radius));
   say_table(console, plan);
   say_loss(console, plan.loss);
   if (plan.judged) {
@@ -140,8 +117,7 @@ void say_sketch(const Console& console, const SketchPlan& plan, double error, do
   } else {
     say_advice(console, plan, error);
   }
-  if (plan.law == "nystrom,rpcholesky")
-    console.say("pivoted rows are chosen for accuracy and not as an isometry: judge them by the errors");
+  if (plan.law == "nystrom,rpcholesky") console.say(pivots_words);
   say_theory(console, plan, confidence);
   emit(console, plan, error, confidence);
 }

@@ -108,13 +108,26 @@ const std::vector<Verb>& verbs() {
        "  mercer gram X.csv Z.csv --kernel 'matern(1, nu=2.5)' --map fourier:500 -o K.npy\n\n"
        "--json prints: rows, cols, kernel, map, gram.",
        std::vector<std::string>{"kernel", "map", "inputs", "dates", "output"} + reading + common, run_gram},
-      {"info", "what is inside a model, or under the program", "[MODEL]", 0, 1,
-       "  mercer info wind.mercer\n  mercer info --system\n\n"
-       "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty, spectrum\n"
-       "(per target: weight, weight_error, frequency, spread of each component) and, for a series,\n"
+      {"info", "what is inside a model, or under the program", "[MODEL [DATA...]]", 0, many,
+       "Of a scalar kernel it shows the spectrum of K/n, the critical radius and the statistical dimension of that many "
+       "rows,\n"
+       "from rows that the model keeps or from a sample at the fit. With the training data of a sketch also how well that "
+       "very\n"
+       "sketch keeps the kernel, whether it is K-satisfiable, and the bound on the excess risk (docs/maps.md); --holdout, "
+       "--split\n"
+       "and --missing as they were given to fit.\n\n"
+       "  mercer info wind.mercer\n  mercer info sketched.mercer train.csv\n  mercer info --system\n\n"
+       "--json prints the summary of the fit (see fit) with seed, input_names, targets, classes, uncertainty, diagnosis{n,\n"
+       "source (kept rows, sample at the fit, data), sampled (rows of the spectrum), eigenvalues (of K/n), trace, missed\n"
+       "(share of it beyond those), statistical_dimension, statistical_dimension_at_most, critical_radius_squared,\n"
+       "critical_radius_squared_at_least, sketch{mean_error, largest_error, isometry, constant, k_satisfiable, "
+       "confidence,\n"
+       "risk_bound{approximation, penalty, complexity, confidence, total} or null} or null} or null; for a learned "
+       "spectrum\n"
+       "spectrum (per target: weight, weight_error, frequency, spread of each component) and, for a series,\n"
        "timeline{format, unit, first, last, step, months, ordered, repeats}; with --system:\n"
        "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
-       std::vector<std::string>{"system"} + common, run_info},
+       std::vector<std::string>{"system", "confidence", "holdout", "split"} + reading + common, run_info},
       {"tune", "find the best kernel width, map, loss and penalty by cross-validation", "DATA...", 1, many,
        "Fits every configuration on all folds of the rows but one, scores it on that one, and prints the best as a command\n"
        "line. All penalties of a kernel and map share one factorisation, so a search costs folds x length factors x sizes\n"

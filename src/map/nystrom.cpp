@@ -137,6 +137,7 @@ std::vector<Index> pivoted_rows(const Kernel& kernel, ConstMatrix x, Index s, co
 }
 
 Sketch draw_sketch(const SketchRecipe& recipe, const Kernel& kernel, ConstMatrix x) {
+  if (!needs_rows(recipe.law)) return draw_sketch(recipe, x.rows);
   const Index s = std::min(recipe.size, x.rows);
   const Stream stream(recipe.seed, "nystrom");
   if (recipe.law == SketchLaw::rp_cholesky) {

@@ -28,7 +28,8 @@ Index draw_by_weight(const std::vector<double>& weights, double total, double u)
 /// numbers of memory.
 std::vector<Index> pivoted_rows(const Kernel& kernel, ConstMatrix x, Index s, const Stream& stream);
 
-/// The sketch of a law that needs the rows: leverage (s draws with replacement, values 1/√(s q_i)) or rp_cholesky.
+/// The sketch of rows in memory, by any law. Those that need the rows: leverage (s draws with replacement, values
+/// 1/√(s q_i)) and rp_cholesky.
 Sketch draw_sketch(const SketchRecipe& recipe, const Kernel& kernel, ConstMatrix x);
 
 }  // namespace mercer

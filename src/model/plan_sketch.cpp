@@ -12,6 +12,7 @@
 #include "map/anchor_build.hpp"
 #include "map/nystrom.hpp"
 #include "model/plan_cost.hpp"
+#include "model/sketch_quality.hpp"
 
 namespace mercer {
 namespace {
@@ -32,42 +33,13 @@ struct Bench {
   const Matrix<double>& tested() const { return held.empty() ? x : held; }
   /// Sizes beyond half of a sample say nothing about the sketch of all rows.
   Index most_size() const { return held.empty() ? most_rows : most_rows / 2; }
-  Spectrum spectrum;
+  GramSpectrum spectrum;
   CriticalRadius radius;
   double flops = 0;
 };
 
 bool sparsified(SketchLaw law) {
   return law == SketchLaw::p_sr || law == SketchLaw::p_sg;
-}
-
-Matrix<double> rows_of(ConstMatrix x, const std::vector<Index>& numbers) {
-  Matrix<double> result(static_cast<Index>(numbers.size()), x.cols);
-  for (Index i = 0; i < result.rows(); ++i)
-    std::ranges::copy(x.row(numbers[static_cast<std::size_t>(i)]), result.row(i).begin());
-  return result;
-}
-
-/// Errors on the diagonal, which no other entry exceeds.
-void measure_errors(const Bench& bench, const AnchorMap& map, SketchPlanRow& row) {
-  const Matrix<double>& rows = bench.tested();
-  Matrix<double> phi(rows.rows(), map.columns());
-  map.features(rows, phi);
-  double sum = 0;
-  double total = 0;
-  double largest = 0;
-  for (Index i = 0; i < phi.rows(); ++i) {
-    const double k = value(bench.kernel, rows.row(i), rows.row(i));
-    double left = k;
-    for (const double f : phi.row(i)) left -= f * f;
-    left = std::max(left, 0.0);  // K~ ≼ K but for rounding
-    sum += left;
-    total += k;
-    largest = std::max(largest, k);
-    row.largest_error = std::max(row.largest_error, left);
-  }
-  row.mean_error = total > 0 ? sum / total : 0;
-  row.largest_error = largest > 0 ? row.largest_error / largest : 0;
 }
 
 /// Nothing when the draw touches no row.
@@ -80,8 +52,7 @@ std::optional<SketchPlanRow> measure(const Bench& bench, SketchRecipe sketch_rec
   if (sparsified(law)) row.p = sketch_recipe.probability(bench.rows);
   row.anchors = expected_anchors(sketch_recipe, bench.rows);
   const Stopwatch drawing;
-  const Sketch sketch =
-      needs_rows(law) ? draw_sketch(sketch_recipe, bench.kernel, bench.x) : draw_sketch(sketch_recipe, bench.x.rows());
+  const Sketch sketch = draw_sketch(sketch_recipe, bench.kernel, bench.x);
   const double draw_seconds = drawing.seconds();
   if (sketch.anchors.empty()) return {};
   Matrix<double> anchors = rows_of(bench.x, sketch.anchors);
@@ -99,7 +70,9 @@ std::optional<SketchPlanRow> measure(const Bench& bench, SketchRecipe sketch_rec
   const Stopwatch mapping;
   map.features(bench.x, phi);
   const double feature_seconds = mapping.seconds();
-  measure_errors(bench, map, row);
+  const KernelError error = kernel_error(bench.kernel, map, bench.tested());
+  row.mean_error = error.mean;
+  row.largest_error = error.largest;
 
   const double more_rows = static_cast<double>(bench.rows) / static_cast<double>(bench.x.rows());
   const double more_anchors = std::max(1.0, row.anchors / static_cast<double>(sketch.touched()));
@@ -199,37 +172,6 @@ std::string law_name(SketchLaw law) {
   }
 }
 
-/// ‖A‖ and tr A of k(x, z)·A, from K(x, x)/k(x, x).
-void set_outputs(const Bench& bench, RiskSetting& setting) {
-  const Index p = bench.recipe.outputs();
-  Matrix<double> block(p, p);
-  for (Index i = 0; i < bench.x.rows(); ++i) {
-    const Point x = bench.x.row(i);
-    const double k = value(bench.kernel, x, x);
-    if (!(k > 0.5 * bench.spectrum.largest_kernel)) continue;
-    value(bench.recipe.kernel, x, x, block);
-    setting.output_trace = 0;
-    for (Index a = 0; a < p; ++a) setting.output_trace += block(a, a) / k;
-    setting.output_norm = eigh(block).values.back() / k;
-    return;
-  }
-}
-
-void bound_risk(const Bench& bench, double confidence, SketchPlan& plan) {
-  const auto& row = plan.judged ? plan.judged : plan.satisfiable;
-  if (!row || !row->satisfied.holds()) return;
-  RiskSetting setting;
-  setting.square = bench.recipe.loss == "square";
-  setting.constant = row->satisfied.constant;
-  setting.lambda = bench.options.penalty.value_or(1 / std::sqrt(static_cast<double>(bench.rows)));
-  setting.radius_squared = bench.radius.squared;
-  setting.largest_kernel = bench.spectrum.largest_kernel;
-  setting.failure_probability = 1 - confidence;
-  setting.rows = bench.rows;
-  set_outputs(bench, setting);
-  plan.bound = risk_bound(setting);
-}
-
 void set_theorem(const Bench& bench, SketchPlan& plan) {
   const SketchRecipe& sketch = bench.recipe.sketch;
   if (sketch.law == SketchLaw::gaussian) {
@@ -279,7 +221,11 @@ SketchPlan make_sketch_plan(RowSource& raw, const FitOptions& options, double er
     advise(bench, error, plan);
   }
   set_theorem(bench, plan);
-  bound_risk(bench, confidence, plan);
+  if (const auto& row = plan.judged ? plan.judged : plan.satisfiable) {
+    const double penalty = options.penalty.value_or(1 / std::sqrt(static_cast<double>(bench.rows)));
+    plan.bound =
+        bound_risk(recipe, {bench.x, bench.spectrum, bench.radius, row->satisfied, bench.rows}, penalty, confidence);
+  }
   return plan;
 }
 

@@ -12,16 +12,14 @@
 namespace mercer {
 
 /// What one draw of a sketch does to the kernel: of up to 2000 rows at all of them; of a sample of 2000 at 500 further rows,
-/// since among the sample the sketch would know more of the rows than among all. K - K~ is positive semi-definite, so its
-/// largest entry is on the diagonal: no pair of rows has an error above `largest_error`, and the mean over pairs is at most
-/// `mean_error`.
+/// since among the sample the sketch would know more of the rows than among all.
 struct SketchPlanRow {
-  Index size = 0;            ///< s
-  std::optional<double> p;   ///< of all rows, for p-SR and p-SG
-  double anchors = 0;        ///< E s' for all rows
-  Index features = 0;        ///< rank of S K Sᵀ
-  double mean_error = 0;     ///< mean of (K - K~)(x, x) over the mean of k(x, x)
-  double largest_error = 0;  ///< largest (K - K~)(x, x) over the largest k(x, x)
+  Index size = 0;           ///< s
+  std::optional<double> p;  ///< of all rows, for p-SR and p-SG
+  double anchors = 0;       ///< E s' for all rows
+  Index features = 0;       ///< rank of S K Sᵀ
+  double mean_error = 0;    ///< KernelError
+  double largest_error = 0;
   Satisfiability satisfied;  ///< for δ_n and d_n of all rows
   double memory_bytes = 0;   ///< of the fit
   double seconds = 0;        ///< of the fit on all rows: what the sample took, carried over

@@ -9,6 +9,7 @@
 #include "kernel/resolve.hpp"
 #include "loss/make_loss.hpp"
 #include "map/anchor_map.hpp"
+#include "model/diagnose.hpp"
 #include "model/process_text.hpp"
 
 namespace mercer {
@@ -208,6 +209,7 @@ Recipe prepare(RowSource& rows, const FitOptions& asked) {
                     human_bytes(bytes) + ", more than the budget; use --map p-sr:200, or raise --memory");
     }
   }
+  if (options.gp.kind.empty()) recipe.spectrum = sampled_spectrum(recipe, summary);  // a process learns its kernel first
   recipe.schema.targets = options.target_names;
   complete_schema(recipe);
   return recipe;

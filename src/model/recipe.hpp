@@ -13,6 +13,7 @@
 #include "model/scaling.hpp"
 #include "solve/posterior.hpp"
 #include "solve/statistics.hpp"
+#include "theory/spectrum.hpp"
 
 namespace mercer {
 
@@ -32,9 +33,10 @@ struct Recipe {
   bool non_crossing = false;    ///< of the quantiles at the training rows
   bool intercept = true;
   Precision precision = Precision::double_;
-  std::vector<double> target_mean;   ///< of the training rows, in the user's units: what a constant model would predict
-  Schema schema;                     ///< columns of the files this came from; empty names when fitted from arrays
-  std::optional<Timeline> timeline;  ///< of a single input: when the training rows stand
+  std::vector<double> target_mean;       ///< of the training rows, in the user's units: what a constant model would predict
+  Schema schema;                         ///< columns of the files this came from; empty names when fitted from arrays
+  std::optional<Timeline> timeline;      ///< of a single input: when the training rows stand
+  std::optional<GramSpectrum> spectrum;  ///< of K over a sample of the rows, where the model keeps none (sampled_spectrum)
 
   Index inputs() const { return static_cast<Index>(scaling.input_shift.size()); }
   /// p of the fitted function.

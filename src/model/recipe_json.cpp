@@ -1,6 +1,9 @@
 #include "model/recipe_json.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "base/fail.hpp"
 #include "base/text.hpp"
@@ -50,6 +53,25 @@ Timeline read_timeline(const json& j) {
   return t;
 }
 
+json to_json(const GramSpectrum& s) {
+  return {{"eigenvalues", s.values}, {"trace", s.trace}, {"largest_kernel", s.largest_kernel}, {"rows", s.rows}};
+}
+
+GramSpectrum read_spectrum(const json& j) {
+  GramSpectrum s;
+  s.values = j.at("eigenvalues").get<std::vector<double>>();
+  s.trace = j.at("trace").get<double>();
+  s.largest_kernel = j.at("largest_kernel").get<double>();
+  s.rows = j.at("rows").get<Index>();
+  const double known = std::accumulate(s.values.begin(), s.values.end(), 0.0);
+  s.missed = std::max(0.0, s.trace - known);
+  const bool positive = std::ranges::all_of(s.values, [](double v) { return v > 0; });
+  if (!std::ranges::is_sorted(s.values, std::greater()) || !positive || !(s.trace >= 0) || !std::isfinite(s.trace) ||
+      !(known <= 1.001 * s.trace) || !(s.largest_kernel >= 0) || s.rows < s.rank())
+    fail_file("its spectrum is malformed");
+  return s;
+}
+
 }  // namespace
 
 void write_recipe(const Recipe& recipe, json& j, TensorFile& file) {
@@ -71,6 +93,7 @@ void write_recipe(const Recipe& recipe, json& j, TensorFile& file) {
   j["targets"] = recipe.schema.targets;
   j["weights"] = recipe.schema.weights;
   if (recipe.timeline) j["timeline"] = to_json(*recipe.timeline);
+  if (recipe.spectrum) j["spectrum"] = to_json(*recipe.spectrum);
   file.add("scaling.input_shift", recipe.scaling.input_shift);
   file.add("scaling.input_scale", recipe.scaling.input_scale);
   file.add("scaling.target_shift", recipe.scaling.target_shift);
@@ -99,6 +122,7 @@ Recipe read_recipe(const json& j, const TensorFile& file, const std::string& pat
     recipe.schema.weights = j.at("weights").get<std::string>();
     recipe.schema.classes = recipe.classes;
     if (j.contains("timeline")) recipe.timeline = read_timeline(j.at("timeline"));
+    if (j.contains("spectrum")) recipe.spectrum = read_spectrum(j.at("spectrum"));  // older files lack it
     recipe.scaling.input_shift = file.vector("scaling.input_shift");
     recipe.scaling.input_scale = file.vector("scaling.input_scale", recipe.inputs());
     recipe.scaling.target_shift = file.vector("scaling.target_shift");

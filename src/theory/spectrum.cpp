@@ -15,16 +15,27 @@
 namespace mercer {
 namespace {
 
-/// F: the features of the Nyström map on these pivots.
+/// Up to `most` rows, evenly spread.
+Matrix<double> spread_rows(ConstMatrix x, Index most) {
+  const Index count = std::min(x.rows, most);
+  Matrix<double> result(count, x.cols);
+  for (Index i = 0; i < count; ++i) std::ranges::copy(x.row(i * x.rows / count), result.row(i).begin());
+  return result;
+}
+
+/// F: the features of the Nyström map on these pivots. Any rows may serve; they are drawn among 4000, since the search for
+/// them reads n·rank numbers for each.
 Matrix<double> nystrom_factor(const Kernel& kernel, ConstMatrix x, Index rank, std::uint64_t seed) {
+  constexpr Index most_candidates = 4000;
   SketchRecipe recipe;
   recipe.law = SketchLaw::rp_cholesky;
   recipe.size = rank;
   recipe.seed = seed;
-  const Sketch sketch = draw_sketch(recipe, kernel, x);
+  const Matrix<double> candidates = spread_rows(x, most_candidates);
+  const Sketch sketch = draw_sketch(recipe, kernel, candidates);
   Matrix<double> pivots(sketch.touched(), x.cols);
   for (Index i = 0; i < pivots.rows(); ++i) {
-    std::ranges::copy(x.row(sketch.anchors[static_cast<std::size_t>(i)]), pivots.row(i).begin());
+    std::ranges::copy(candidates.row(sketch.anchors[static_cast<std::size_t>(i)]), pivots.row(i).begin());
   }
   const OperatorKernel scalar{{OperatorTerm{1, Decomposable{kernel, IdentityOutputs{}}}}};
   const AnchorMap map(scalar, x.cols, 1, make_parts(kernel, std::move(pivots), sketch, recipe.law));
@@ -35,8 +46,8 @@ Matrix<double> nystrom_factor(const Kernel& kernel, ConstMatrix x, Index rank, s
 
 }  // namespace
 
-Spectrum gram_spectrum(const Kernel& kernel, ConstMatrix x, Index rank, std::uint64_t seed) {
-  Spectrum spectrum;
+GramSpectrum gram_spectrum(const Kernel& kernel, ConstMatrix x, Index rank, std::uint64_t seed) {
+  GramSpectrum spectrum;
   spectrum.rows = x.rows;
   const auto n = static_cast<double>(x.rows);
   for (Index i = 0; i < x.rows; ++i) {
@@ -68,7 +79,7 @@ Spectrum gram_spectrum(const Kernel& kernel, ConstMatrix x, Index rank, std::uin
   return spectrum;
 }
 
-CriticalRadius critical_radius(const Spectrum& spectrum, Index population) {
+CriticalRadius critical_radius(const GramSpectrum& spectrum, Index population) {
   CriticalRadius radius;
   radius.squared = critical_radius_squared(spectrum.values, spectrum.missed, population);
   radius.least_squared = critical_radius_squared(spectrum.values, 0, population);
@@ -77,19 +88,18 @@ CriticalRadius critical_radius(const Spectrum& spectrum, Index population) {
   return radius;
 }
 
-Spectrum spectrum_to_radius(const Kernel& kernel, ConstMatrix x, Index population, std::uint64_t seed) {
+GramSpectrum spectrum_to_radius(const Kernel& kernel, ConstMatrix x, Index population, std::uint64_t seed, Index most_rank) {
   constexpr Index first_rank = 128;
-  constexpr Index last_rank = 1024;
   constexpr double share = 0.05;
-  for (Index rank = first_rank;; rank *= 2) {
+  for (Index rank = std::min(first_rank, most_rank);; rank = std::min(2 * rank, most_rank)) {
     check_stop();
-    Spectrum spectrum = gram_spectrum(kernel, x, rank, seed);
+    GramSpectrum spectrum = gram_spectrum(kernel, x, rank, seed);
     const double radius = critical_radius_squared(spectrum.values, spectrum.missed, population);
-    if (spectrum.missed <= share * radius || rank >= std::min(x.rows, last_rank)) return spectrum;
+    if (spectrum.missed <= share * radius || rank >= std::min(x.rows, most_rank)) return spectrum;
   }
 }
 
-Satisfiability k_satisfiability(const Spectrum& spectrum, Index dimension, double radius_squared, const Sketch& sketch,
+Satisfiability k_satisfiability(const GramSpectrum& spectrum, Index dimension, double radius_squared, const Sketch& sketch,
                                 ConstMatrix sketched) {
   const Index d = std::min(dimension, spectrum.rank());
   const Index s = sketch.size();

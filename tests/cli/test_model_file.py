@@ -64,7 +64,7 @@ def test_info_in_words(run, model, species):
 
 def test_info_as_json(run, model):
     j = run("info", "m.mercer", "--json").json
-    assert set(j) == SUMMARY | {"seed", "input_names", "targets", "classes", "uncertainty"}
+    assert set(j) == SUMMARY | {"seed", "input_names", "targets", "classes", "uncertainty", "diagnosis"}
     assert (j["seed"], j["input_names"], j["targets"], j["classes"]) == (9007199254740991, ["a", "b", "c"], ["y"], [])
 
 

@@ -31,10 +31,6 @@ SketchRecipe recipe_of(SketchLaw law, Index size, std::uint64_t seed = 3) {
   return r;
 }
 
-Sketch drawn(const SketchRecipe& recipe, const Kernel& kernel, const Matrix<double>& x) {
-  return needs_rows(recipe.law) ? draw_sketch(recipe, kernel, x) : draw_sketch(recipe, x.rows());
-}
-
 AnchorMap build(const std::string& kernel, const Matrix<double>& x, Index outputs, const SketchRecipe& recipe,
                 std::span<const double> weights = {}) {
   ArrayRows rows(x, {}, weights);
@@ -65,7 +61,7 @@ TEST(AnchorMap, SketchedGramEqualsTheDenseProduct) {
     const Matrix<double> x = normals(150, d, "x");
     const Kernel kernel = one_scalar_kernel(kernel_of("gaussian(1.5) + 0.1*linear()", d, 1));
     for (const SketchLaw law : every_law) {
-      const Sketch sketch = drawn(recipe_of(law, 30), kernel, x);
+      const Sketch sketch = draw_sketch(recipe_of(law, 30), kernel, x);
       const Dense s = dense_sketch(sketch, 150);
       const Dense expected = s * gram_of(kernel, x, x) * s.transpose();
       const Dense m = dense(sketched_gram(kernel, rows_of(x, sketch.anchors), sketch));
@@ -84,7 +80,7 @@ TEST(AnchorMap, InnerProductsAreTheSketchedKernel) {
     const Kernel kernel = one_scalar_kernel(kernel_of(text, 3, 1));
     for (const SketchLaw law : every_law) {
       const SketchRecipe recipe = recipe_of(law, 25);
-      const Dense s = dense_sketch(drawn(recipe, kernel, x), 130);
+      const Dense s = dense_sketch(draw_sketch(recipe, kernel, x), 130);
       const Dense m = s * gram_of(kernel, x, x) * s.transpose();
       const Dense kz = gram_of(kernel, z, x) * s.transpose();
       const Dense expected = kz * m.completeOrthogonalDecomposition().pseudoInverse() * kz.transpose();

@@ -5,11 +5,9 @@
 
 #include <cmath>
 
-#include "kernel/evaluate.hpp"
 #include "map/anchor_map.hpp"
-#include "map/nystrom.hpp"
-#include "unit/map/sketch_samples.hpp"
 #include "unit/model/model_kinds.hpp"
+#include "unit/model/sketch_truth.hpp"
 
 namespace mercer {
 namespace {
@@ -29,29 +27,11 @@ SketchPlan planned(const Data& s, const FitOptions& options, double error = 0.1)
   return make_sketch_plan(rows, options, error, 0.95);
 }
 
-/// K Sᵀ(S K Sᵀ)⁺ S K for the sketch that the recipe draws of these rows.
-Dense sketched_kernel(const Dense& k, const Dense& s) {
-  const ::Eigen::SelfAdjointEigenSolver<Dense> e(s * k * s.transpose());
-  Dense result = Dense::Zero(k.rows(), k.rows());
-  for (Index j = 0; j < s.rows(); ++j) {
-    if (e.eigenvalues()(j) <= 1e-13 * e.eigenvalues().maxCoeff()) continue;
-    const Vector f = k * s.transpose() * e.eigenvectors().col(j) / std::sqrt(e.eigenvalues()(j));
-    result += f * f.transpose();
-  }
-  return result;
-}
-
 // For few rows the plan speaks of the very sketch that a fit would draw: dense algebra gives every number of it. 120 rows
 // are below the first rank of the spectrum, which is then complete.
 TEST(SketchPlan, JudgesTheSketchOfTheFit) {
   const Data s = data(120, 2, 1);
-  const Kernel kernel = one_scalar_kernel(kernel_of("matern(1.5, nu=1.5)", 2, 1));
-  Matrix<double> gram_matrix(120, 120);
-  gram(kernel, s.x, s.x, gram_matrix);
-  const Dense k = dense(gram_matrix);
-  const ::Eigen::SelfAdjointEigenSolver<Dense> e(k / 120);
-  const Vector mu = e.eigenvalues().reverse();
-  const Dense u = e.eigenvectors().rowwise().reverse();
+  const SketchTruth truth(one_scalar_kernel(kernel_of("matern(1.5, nu=1.5)", 2, 1)), s.x);
   for (const char* map : {"p-sr:40", "p-sg:40,p=0.2", "nystrom:40", "nystrom:40,leverage", "accumulation:40,m=3",
                           "gaussian-sketch:40", "countsketch:40", "srht:40"}) {
     FitOptions options = raw_options(map);
@@ -63,25 +43,9 @@ TEST(SketchPlan, JudgesTheSketchOfTheFit) {
     Recipe recipe;
     parse_map(map, recipe);
     recipe.set_seed(5);
-    const Sketch sketch =
-        needs_rows(recipe.sketch.law) ? draw_sketch(recipe.sketch, kernel, s.x) : draw_sketch(recipe.sketch, 120);
-    const Dense drawn = dense_sketch(sketch, 120);
-    const Vector left = (k - sketched_kernel(k, drawn)).diagonal();
-    EXPECT_NEAR(plan.judged->mean_error, left.mean(), 1e-9) << map;  // k(x, x) = 1
-    EXPECT_NEAR(plan.judged->largest_error, left.maxCoeff(), 1e-9) << map;
-    // δ² by the definition: no less than ψ, and a little below it no more.
-    const auto psi = [&](double t) { return std::sqrt(mu.cwiseMax(0).cwiseMin(t).sum() / 120); };
-    const double radius = plan.radius.squared;
-    EXPECT_LE(psi(radius), radius * (1 + 1e-9));
-    EXPECT_GT(psi(radius * 0.999), radius * 0.999);
-    const Index d = plan.radius.dimension;
-    EXPECT_EQ(d, (mu.array() > radius).count() + 1);
-    const Dense first = drawn * u.leftCols(d);
-    const Dense off = first.transpose() * first - Dense::Identity(d, d);
-    EXPECT_NEAR(plan.judged->satisfied.isometry, off.operatorNorm(), 1e-6) << map;
-    const Dense second = drawn * u.rightCols(120 - d) * mu.tail(120 - d).cwiseMax(0).cwiseSqrt().asDiagonal();
-    const double tail = ::Eigen::JacobiSVD<Dense>(second).singularValues()(0);
-    EXPECT_NEAR(plan.judged->satisfied.constant, tail / std::sqrt(radius), 1e-6) << map;
+    truth.expect_radius(plan.radius, map);
+    truth.expect_error(recipe.sketch, {plan.judged->mean_error, plan.judged->largest_error}, map);
+    truth.expect_satisfied(recipe.sketch, plan.radius, plan.judged->satisfied, map);
   }
 }
 

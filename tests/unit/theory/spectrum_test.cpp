@@ -54,13 +54,13 @@ double norm(const Dense& a) {
 const char* const kernels[] = {"gaussian(0.7)", "gaussian(3)", "matern(1, nu=1.5)",
                                "laplacian(1)",  "linear()",    "polynomial(3, 1)"};
 
-TEST(Spectrum, BracketsTheEigenvaluesOfTheDenseMatrix) {
+TEST(GramSpectrum, BracketsTheEigenvaluesOfTheDenseMatrix) {
   const Matrix<double> x = normals(160, 3, "x");
   for (const char* text : kernels) {
     const Truth truth(kernel_named(text), x);
     const double scale = truth.values(0);
     for (const Index rank : {1, 8, 40, 160}) {
-      const Spectrum s = gram_spectrum(kernel_named(text), x, rank, 7);
+      const GramSpectrum s = gram_spectrum(kernel_named(text), x, rank, 7);
       const double explained = std::accumulate(s.values.begin(), s.values.end(), 0.0);
       EXPECT_NEAR(s.trace, truth.values.sum(), 1e-12 * s.trace);
       EXPECT_NEAR(s.trace - explained, s.missed, 1e-12 * s.trace) << text;
@@ -88,11 +88,11 @@ TEST(Spectrum, BracketsTheEigenvaluesOfTheDenseMatrix) {
   }
 }
 
-TEST(Spectrum, GoesOnUntilTheDimensionIsKnown) {
+TEST(GramSpectrum, GoesOnUntilTheDimensionIsKnown) {
   const Matrix<double> x = normals(700, 2, "x");
   for (const char* text : {"gaussian(1)", "laplacian(2)"}) {
     const Truth truth(kernel_named(text), x);
-    const Spectrum s = spectrum_to_radius(kernel_named(text), x, 700, 0);
+    const GramSpectrum s = spectrum_to_radius(kernel_named(text), x, 700, 0);
     const CriticalRadius r = critical_radius(s, 700);
     EXPECT_TRUE(s.missed <= 0.05 * r.squared || s.rank() >= 512) << text;
     EXPECT_NEAR(r.squared, truth.radius, 1e-3 * truth.radius) << text;
@@ -101,9 +101,27 @@ TEST(Spectrum, GoesOnUntilTheDimensionIsKnown) {
   }
 }
 
-TEST(Spectrum, SurvivesAKernelThatIsZero) {
+// More rows than the pivots are drawn among: three of them still span a linear kernel of three inputs, whose eigenvalues are
+// those of XᵀX/n.
+TEST(GramSpectrum, ServesMoreRowsThanItDrawsPivotsFrom) {
+  const Matrix<double> x = normals(4700, 3, "x");
+  const GramSpectrum s = gram_spectrum(kernel_named("linear()"), x, 20, 1);
+  const Dense points = dense(x);
+  const ::Eigen::SelfAdjointEigenSolver<Dense> e(points.transpose() * points / 4700);
+  ASSERT_EQ(s.rank(), 3);
+  for (Index j = 0; j < 3; ++j) EXPECT_NEAR(s.values[static_cast<std::size_t>(j)], e.eigenvalues()(2 - j), 1e-10);
+  const Dense u = dense(s.vectors);
+  EXPECT_NEAR((u * u.transpose() - Dense::Identity(3, 3)).norm(), 0, 1e-10);
+  const Dense eigen = u * points * points.transpose() / 4700;
+  for (Index j = 0; j < 3; ++j)
+    EXPECT_NEAR((eigen.row(j) - s.values[static_cast<std::size_t>(j)] * u.row(j)).norm(), 0, 1e-9);
+  const GramSpectrum rough = gram_spectrum(kernel_named("laplacian(1)"), x, 20, 1);
+  EXPECT_NEAR(std::accumulate(rough.values.begin(), rough.values.end(), rough.missed), 1, 1e-10);  // k(x, x) = 1
+}
+
+TEST(GramSpectrum, SurvivesAKernelThatIsZero) {
   const Matrix<double> zero(20, 2);
-  const Spectrum s = gram_spectrum(kernel_named("linear()"), zero, 5, 0);
+  const GramSpectrum s = gram_spectrum(kernel_named("linear()"), zero, 5, 0);
   EXPECT_EQ(s.rank(), 0);
   const CriticalRadius r = critical_radius(s, 20);
   EXPECT_EQ(r.squared, 0);
@@ -116,7 +134,7 @@ TEST(Satisfiability, IsTheDefinitionForEveryLaw) {
     const Kernel kernel = kernel_named(text);
     const Truth truth(kernel, x);
     ASSERT_GT(truth.dimension, 3);
-    const Spectrum s = gram_spectrum(kernel, x, 90, 1);
+    const GramSpectrum s = gram_spectrum(kernel, x, 90, 1);
     for (const SketchLaw law :
          {SketchLaw::p_sr, SketchLaw::p_sg, SketchLaw::accumulation, SketchLaw::count, SketchLaw::nystrom,
           SketchLaw::leverage, SketchLaw::rp_cholesky, SketchLaw::gaussian, SketchLaw::hadamard}) {
@@ -125,7 +143,7 @@ TEST(Satisfiability, IsTheDefinitionForEveryLaw) {
         recipe.law = law;
         recipe.size = size;
         recipe.terms = 5;
-        const Sketch sketch = needs_rows(law) ? draw_sketch(recipe, kernel, x) : draw_sketch(recipe, 90);
+        const Sketch sketch = draw_sketch(recipe, kernel, x);
         const Satisfiability got =
             k_satisfiability(s, truth.dimension, truth.radius, sketch, sketched_gram(kernel, anchors_of(x, sketch), sketch));
         const Dense su = dense_sketch(sketch, 90) * truth.vectors;
@@ -152,7 +170,7 @@ TEST(Satisfiability, GivesTheApproximationOfLemmaThree) {
   const Matrix<double> x = normals(80, 2, "x");
   const Kernel kernel = kernel_named("matern(1, nu=1.5)");
   const Truth truth(kernel, x);
-  const Spectrum s = gram_spectrum(kernel, x, 80, 1);
+  const GramSpectrum s = gram_spectrum(kernel, x, 80, 1);
   int satisfied = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SketchRecipe recipe;
@@ -191,7 +209,7 @@ TEST(Satisfiability, HoldsForAlmostAllLargeSparsifiedSketches) {
   const Kernel kernel = kernel_named("gaussian(1)");
   const Truth truth(kernel, x);
   const auto d = static_cast<double>(truth.dimension);
-  const Spectrum spectrum = gram_spectrum(kernel, x, n, 1);
+  const GramSpectrum spectrum = gram_spectrum(kernel, x, n, 1);
   SketchRecipe recipe;
   recipe.density_over_rows = false;
   recipe.density = 0.5;
