@@ -1,10 +1,12 @@
 #include "model/plan.hpp"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/fail.hpp"
 #include "base/text.hpp"
 #include "common.hpp"
+#include "kernel/resolve.hpp"
 #include "plan_sketch.hpp"
 
 namespace mercer::cli {
@@ -72,6 +74,26 @@ void say_fourier(const Console& console, const Plan& plan, double error, double 
                 "; plan fourier:D or a sketch such as p-sr instead");
 }
 
+/// Rows without targets, given one that is 0: all that error and cost of a map ask of it.
+class UntargetedRows : public RowSource {
+ public:
+  explicit UntargetedRows(RowSource& rows) : rows_(rows) {}
+  Index input_count() const override { return rows_.input_count(); }
+  Index target_count() const override { return 1; }
+  Index row_count() const override { return rows_.row_count(); }
+  bool next(Index max_rows, RowBlock& block) override {
+    if (!rows_.next(max_rows, block)) return false;
+    zeros_.resize(static_cast<std::size_t>(block.rows()));
+    block.targets = ConstMatrix(zeros_.data(), block.rows(), 1);
+    return true;
+  }
+  void rewind() override { rows_.rewind(); }
+
+ private:
+  RowSource& rows_;
+  std::vector<double> zeros_;
+};
+
 }  // namespace
 
 int run_plan(const Arguments& a) {
@@ -81,7 +103,14 @@ int run_plan(const Arguments& a) {
   options.progress = &progress;
   if (options.map != "auto") names_sketch(options.map);  // a map that is none is refused before the rows are read
   const auto data = open_dataset(a.files, dataset_options(a));
-  require_targets(*data, a);
+  std::optional<UntargetedRows> untargeted;
+  if (!data->has_targets()) {
+    if (needs_covariance(parse_kernel(options.kernel))) require_targets(*data, a);
+    untargeted.emplace(*data);
+    console.say("note: without --target every one of the " + counted(data->input_count(), "column") +
+                " counts as an input; name what is to be learned to leave it out");
+  }
+  RowSource& rows = untargeted ? static_cast<RowSource&>(*untargeted) : *data;
   describe(*data, options);
   if (options.map == "auto") options.map = chosen_map(options, data->row_count());
   if (options.map == "exact") refuse_exact(*data);
@@ -89,9 +118,9 @@ int run_plan(const Arguments& a) {
   const double error = a.number("error");
   const double confidence = a.number("confidence");
   if (sketch) {
-    say_sketch(console, make_sketch_plan(*data, options, error, confidence), error, confidence);
+    say_sketch(console, make_sketch_plan(rows, options, error, confidence), error, confidence);
   } else {
-    say_fourier(console, make_plan(*data, options, error, confidence), error, confidence);
+    say_fourier(console, make_plan(rows, options, error, confidence), error, confidence);
   }
   return 0;
 }

@@ -145,7 +145,7 @@ const std::vector<Verb>& verbs() {
        "predicts\n"
        "memory and time of the fit from the speed of this machine. A sketch without a size gets advice, one with a size a "
        "verdict\n"
-       "(docs/maps.md: How large a sketch?).\n\n"
+       "(docs/maps.md: How large a sketch?). Without --target every column counts as an input.\n\n"
        "  mercer plan train.csv --target y --kernel 'gaussian(median)' --error 0.05 --confidence 0.95\n"
        "  mercer plan train.csv --target y --map p-sr\n"
        "  mercer plan train.csv --target y --map p-sr:200,p=10/n\n\n"

@@ -86,7 +86,7 @@ CASES = {
     "-o without its value": (["fit", "good.csv", *FIT, "-o"], ["--output needs a value", "FILE"]),
     "no files": (["fit", *FIT], ["fit takes DATA", "no files were given"]),
     "a model without data": (["predict", "good.mercer"], ["predict takes MODEL DATA", "1 file was given"]),
-    "two models for info": (["info", "good.mercer", "good.mercer"], ["info takes [MODEL]", "2 files were given"]),
+    "two models for info": (["info", "good.mercer", "good.mercer"], ["good.mercer: not a text file"]),
     "three files for gram": (["gram", "good.csv", "good.csv", "good.csv", "-o", "out.npy"], ["gram takes X [Z]", "3 files"]),
     "info of nothing": (["info"], ["model file", "--system"]),
     # numbers
@@ -263,7 +263,7 @@ CASES = {
     "score without targets": (["score", "good.mercer", "inputs_only.csv"], ["target 'y'", "not among the columns"]),
     "score a new class": (["score", "classes.mercer", "new_class.csv"], ["line 2", "'pine'", "training"]),
     # plan, demo, bench
-    "plan without a target": (["plan", "good.csv"], ["--target", "'a', 'b', 'y'"]),
+    "plan of a covariance without a target": (["plan", "good.csv", "--kernel", "decomposable(gaussian(1), covariance)"], ["--target", "'a', 'b', 'y'"]),
     "plan for no error": (["plan", "good.csv", "--target", "y", "--error", "0"], ["--error", "between 0 and 1"]),
     "plan for a word": (["plan", "good.csv", "--target", "y", "--error", "small"], ["--error 'small'"]),
     "plan with certainty": (["plan", "good.csv", "--target", "y", "--confidence", "1"], ["--confidence", "between 0 and 1"]),

@@ -10,6 +10,18 @@ import numpy as np
 from conftest import MERCER, write_csv
 
 
+def test_plan_without_a_target(run, smooth, tmp_path):
+    """The kernel is of the inputs alone: a table without targets is enough, and any target gives the same answer."""
+    lines = [line.rsplit(",", 1)[0] for line in (tmp_path / "train.csv").read_text().splitlines()]
+    (tmp_path / "inputs.csv").write_text("\n".join(lines) + "\n")
+    for plan in (["--map", "p-sr"], ["--map", "p-sr:20"], []):
+        named = run("plan", "train.csv", "--target", "y", *plan, "--json").json
+        alone = run("plan", "inputs.csv", *plan, "--json").json
+        for key in ["n", "kernel", "statistical_dimension", "critical_radius_squared", "advised_map", "diameter", "advised_frequencies"]:
+            assert named.get(key) == alone.get(key), key
+    assert "every one of the 3 columns counts as an input" in run("plan", "inputs.csv").out
+
+
 def test_plan_of_a_fourier_map(run, smooth):
     plan = ["plan", "train.csv", "--target", "y", "--kernel", "gaussian(1.5)", "--error", "0.1"]
     told = run(*plan, "--json").json
