@@ -1,7 +1,6 @@
 // What info tells of the kernel of a model and of its sketch.
 #include "info_kernel.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/fail.hpp"
@@ -68,12 +67,7 @@ std::optional<Diagnosis> diagnose(const Model& model, const Arguments& a) {
 }
 
 void tell(const Console& console, const Diagnosis& d, const Model& model, double confidence) {
-  constexpr std::size_t most_values = 6;
-  std::vector<std::string> values;
-  for (std::size_t j = 0; j < std::min(most_values, d.spectrum.values.size()); ++j)
-    values.push_back(brief(d.spectrum.values[j]));
-  if (d.spectrum.values.size() > most_values) values.emplace_back("…");
-  console.say("spectrum   of K/n from " + source_words(d) + ": " + (values.empty() ? "0" : join(values, ", ")));
+  console.say("spectrum   of K/n from " + source_words(d) + ": " + eigenvalue_words(d.spectrum));
   console.say("           " + radius_words(d.radius));
   if (!d.sketch) return;
   console.say("sketch     mean error " + brief(d.sketch->error.mean) + ", largest error " + brief(d.sketch->error.largest) +
@@ -84,13 +78,8 @@ void tell(const Console& console, const Diagnosis& d, const Model& model, double
 }
 
 nlohmann::json to_json(const Diagnosis& d, double confidence) {
-  nlohmann::json json = {{"n", d.rows},
-                         {"source", source_name(d.source)},
-                         {"sampled", d.spectrum.rows},
-                         {"eigenvalues", d.spectrum.values},
-                         {"trace", d.spectrum.trace},
-                         {"missed", d.spectrum.trace > 0 ? d.spectrum.missed / d.spectrum.trace : 0},
-                         {"sketch", nullptr}};
+  nlohmann::json json = {{"n", d.rows}, {"source", source_name(d.source)}, {"sketch", nullptr}};
+  add_spectrum(d.spectrum, json);
   add_radius(d.radius, json);
   if (!d.sketch) return json;
   nlohmann::json sketch = {{"mean_error", d.sketch->error.mean}, {"largest_error", d.sketch->error.largest}};

@@ -8,6 +8,7 @@
 #include "common.hpp"
 #include "kernel/resolve.hpp"
 #include "plan_sketch.hpp"
+#include "theory_words.hpp"
 
 namespace mercer::cli {
 
@@ -43,6 +44,10 @@ void say_fourier(const Console& console, const Plan& plan, double error, double 
       "with probability " +
       shortest(confidence));
   say_loss(console, plan.loss);
+  if (plan.spectrum) {
+    console.say("spectrum of K/n from " + counted(plan.spectrum->rows, "row") + ": " + eigenvalue_words(*plan.spectrum));
+    console.say(radius_words(critical_radius(*plan.spectrum, plan.rows)));
+  }
   console.say("for an error of at most " + shortest(error) + " on rows like yours: about " +
               human_count(static_cast<double>(plan.advised_frequencies)) + " frequencies (measured)");
   if (plan.guaranteed_frequencies) {
@@ -52,18 +57,24 @@ void say_fourier(const Console& console, const Plan& plan, double error, double 
   } else {
     console.say("there is no bound for this kernel: " + plan.no_guarantee);
   }
-  console.emit({{"n", plan.rows},
-                {"kernel", plan.kernel},
-                {"loss", plan.loss},
-                {"diameter", plan.diameter},
-                {"error", error},
-                {"confidence", confidence},
-                {"advised_frequencies", plan.advised_frequencies},
-                {"guaranteed_frequencies",
-                 plan.guaranteed_frequencies ? nlohmann::json(*plan.guaranteed_frequencies) : nlohmann::json(nullptr)},
-                {"no_guarantee", plan.no_guarantee},
-                {"flops_per_second", plan.flops},
-                {"table", table_json}});
+  nlohmann::json json = {
+      {"n", plan.rows},
+      {"kernel", plan.kernel},
+      {"loss", plan.loss},
+      {"diameter", plan.diameter},
+      {"error", error},
+      {"confidence", confidence},
+      {"advised_frequencies", plan.advised_frequencies},
+      {"guaranteed_frequencies",
+       plan.guaranteed_frequencies ? nlohmann::json(*plan.guaranteed_frequencies) : nlohmann::json(nullptr)},
+      {"no_guarantee", plan.no_guarantee},
+      {"flops_per_second", plan.flops},
+      {"table", table_json}};
+  if (plan.spectrum) {
+    add_spectrum(*plan.spectrum, json);
+    add_radius(critical_radius(*plan.spectrum, plan.rows), json);
+  }
+  console.emit(json);
 }
 
 /// The kernel itself has no error to weigh against time: all there is to say of it.

@@ -86,13 +86,11 @@ void emit(const Console& console, const SketchPlan& plan, double error, double c
   nlohmann::json theorem = nullptr;
   if (plan.theorem_p) theorem = {{"p", *plan.theorem_p}, {"size", plan.theorem_size}, {"constant", plan.theorem_constant}};
   nlohmann::json json = {{"n", plan.rows},
-                         {"sampled", plan.sampled},
                          {"kernel", plan.kernel},
                          {"loss", plan.loss},
                          {"law", plan.law},
                          {"error", error},
                          {"confidence", confidence},
-                         {"missed", plan.missed},
                          {"advised_map", plan.advised ? nlohmann::json(plan.advised_map) : nlohmann::json(nullptr)},
                          {"advised", to_json(plan.advised)},
                          {"satisfiable", to_json(plan.satisfiable)},
@@ -100,6 +98,7 @@ void emit(const Console& console, const SketchPlan& plan, double error, double c
                          {"table", rows},
                          {"theorem", theorem},
                          {"risk_bound", bound_json(plan.bound)}};
+  add_spectrum(plan.spectrum, json);
   add_radius(plan.radius, json);
   console.emit(json);
 }
@@ -107,9 +106,11 @@ void emit(const Console& console, const SketchPlan& plan, double error, double c
 }  // namespace
 
 void say_sketch(const Console& console, const SketchPlan& plan, double error, double confidence) {
-  console.say(counted(plan.rows, "row") +
-              (plan.sampled < plan.rows ? " (measured on " + human_count(static_cast<double>(plan.sampled)) + ")" : "") +
-              ", kernel " + plan.kernel + ": " + radius_words(plan.radius));
+  console.say(
+      counted(plan.rows, "row") +
+      (plan.spectrum.rows < plan.rows ? " (measured on " + human_count(static_cast<double>(plan.spectrum.rows)) + ")" : "") +
+      ", kernel " + plan.kernel + ": " + radius_words(plan.radius));
+  console.say("spectrum of K/n: " + eigenvalue_words(plan.spectrum));
   say_table(console, plan);
   say_loss(console, plan.loss);
   if (plan.judged) {

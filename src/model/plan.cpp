@@ -106,6 +106,7 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
   plan.kernel = to_string(recipe.kernel);
   plan.loss = recipe.loss;
   plan.diameter = s.diameter;
+  plan.spectrum = recipe.spectrum;
   Matrix<double> exact(s.rows.rows() * p, s.rows.rows() * p);
   gram(recipe.kernel, s.rows, s.rows, p, exact);
   for (Index i = 0; i < s.rows.rows(); ++i) {

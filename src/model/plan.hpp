@@ -31,6 +31,7 @@ struct Plan {
   Index advised_frequencies = 0;  ///< D at which the measured largest error reaches the wanted one, by its D^-1/2 law
   double flops = 0;               ///< single-precision or double speed used for `seconds`, per second
   std::vector<PlanRow> table;
+  std::optional<GramSpectrum> spectrum;  ///< of a sample of the rows, for a scalar kernel
 };
 
 /// Answers "how many features for relative kernel error `error` with probability `confidence` on this data?" by the

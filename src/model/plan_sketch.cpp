@@ -209,12 +209,10 @@ SketchPlan make_sketch_plan(RowSource& raw, const FitOptions& options, double er
 
   SketchPlan plan;
   plan.rows = bench.rows;
-  plan.sampled = bench.x.rows();
   plan.kernel = to_string(recipe.kernel);
   plan.loss = recipe.loss;
   plan.law = law_name(recipe.sketch.law);
   plan.radius = bench.radius;
-  plan.missed = bench.spectrum.missed / bench.spectrum.trace;
   if (options.map.find(':') != std::string::npos) {
     judge(bench, plan);
   } else {
@@ -226,6 +224,8 @@ SketchPlan make_sketch_plan(RowSource& raw, const FitOptions& options, double er
     plan.bound =
         bound_risk(recipe, {bench.x, bench.spectrum, bench.radius, row->satisfied, bench.rows}, penalty, confidence);
   }
+  plan.spectrum = std::move(bench.spectrum);
+  plan.spectrum.vectors = {};
   return plan;
 }
 

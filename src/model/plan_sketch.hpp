@@ -26,13 +26,12 @@ struct SketchPlanRow {
 };
 
 struct SketchPlan {
-  Index rows = 0;      ///< of positive weight
-  Index sampled = 0;   ///< of which the kernel was looked at
-  std::string kernel;  ///< resolved
-  std::string loss;    ///< that memory and time are for
-  std::string law;     ///< "p-sr", "nystrom,leverage", …
+  Index rows = 0;         ///< of positive weight
+  std::string kernel;     ///< resolved
+  std::string loss;       ///< that memory and time are for
+  std::string law;        ///< "p-sr", "nystrom,leverage", …
+  GramSpectrum spectrum;  ///< of the rows looked at, without vectors
   CriticalRadius radius;
-  double missed = 0;  ///< share of tr K that the spectrum lacks
   std::vector<SketchPlanRow> table;
   std::optional<SketchPlanRow> judged;       ///< the sketch that was asked for
   std::optional<SketchPlanRow> advised;      ///< smallest size, then sparsest p, whose mean error is at most the wanted one

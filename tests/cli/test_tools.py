@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import numpy as np
+import pytest
 
 from conftest import MERCER, write_csv
 
@@ -35,6 +36,9 @@ def test_plan_of_a_fourier_map(run, smooth):
     assert 1 <= told["advised_frequencies"] < told["guaranteed_frequencies"]
     assert told["confidence"] == 0.95 and told["error"] == 0.1
     # Half the error takes four times the frequencies, measured or proved (the proof also has a logarithm, and a part that grows as 1/error).
+    assert told["sampled"] == told["n"] and sum(told["eigenvalues"]) == pytest.approx(told["trace"])
+    assert told["statistical_dimension"] <= told["statistical_dimension_at_most"]
+    assert told["critical_radius_squared_at_least"] <= told["critical_radius_squared"]
     half = run(*plan[:-1], "0.05", "--json").json
     assert 3 < half["advised_frequencies"] / told["advised_frequencies"] < 5
     assert 3 < half["guaranteed_frequencies"] / told["guaranteed_frequencies"] < 6

@@ -39,7 +39,7 @@ TEST(SketchPlan, JudgesTheSketchOfTheFit) {
     const SketchPlan plan = planned(s, options);
     ASSERT_TRUE(plan.judged) << map;
     EXPECT_EQ(plan.rows, 120);
-    EXPECT_EQ(plan.sampled, 120);
+    EXPECT_EQ(plan.spectrum.rows, 120);
     Recipe recipe;
     parse_map(map, recipe);
     recipe.set_seed(5);
@@ -94,7 +94,7 @@ TEST(SketchPlan, ASampleStandsForAllRows) {
   options.kernel = "matern(1, nu=2.5)";
   const SketchPlan plan = planned(s, options);
   EXPECT_EQ(plan.rows, 3000);
-  EXPECT_EQ(plan.sampled, 2000);
+  EXPECT_EQ(plan.spectrum.rows, 2000);
   const Kernel kernel = one_scalar_kernel(kernel_of("matern(1, nu=2.5)", 2, 1));
   SketchRecipe recipe;
   recipe.law = SketchLaw::nystrom;
