@@ -1,10 +1,12 @@
 """mercer tune and fit --tune: the search from the command line."""
 
 import shlex
+import signal
+import time
 
 import numpy as np
 import pytest
-from conftest import read_csv, write_csv
+from conftest import read_csv, start, write_csv
 
 SMALL = ["--target", "y", "--map", "fourier:40"]
 
@@ -61,6 +63,23 @@ def test_results_are_written_and_used_again(run, wave, tmp_path):
     assert "3 configurations taken from r.csv" in run(*command[:-1]).out
     result = run(*command, "--seed", 1, ok=False)
     assert result.code == 2 and "r.csv: line 2 is of a search on other rows" in result.err
+
+
+def test_a_search_that_was_interrupted_goes_on(run, tmp_path):
+    random = np.random.default_rng(2)
+    x = random.normal(size=(1500, 3))
+    write_csv(tmp_path / "t.csv", ["a", "b", "c", "y"], [*x.T, np.sin(x).sum(1) + 0.1 * random.normal(size=1500)])
+    command = ["tune", "t.csv", "--target", "y", "--map", "fourier:200", "--penalties", "1e-4,1e-2", "--length-factors", "0.25,0.5,1,2,4,8",
+               "--results", "r.csv", "--json"]  # fmt: skip
+    search = start(*command, cwd=tmp_path)
+    while search.poll() is None and not ((tmp_path / "r.csv").exists() and (tmp_path / "r.csv").read_text().count("\n") >= 2):
+        time.sleep(0.01)
+    search.send_signal(signal.SIGINT)
+    search.communicate()
+    found = run(*command).json
+    assert found["reused"] >= 1 and found["reused"] + found["computed"] == 6
+    if search.returncode == 130:  # else it had finished before the signal came
+        assert found["computed"] >= 1
 
 
 def test_kernels_and_maps_with_commas_in_results(run, field, tmp_path):
