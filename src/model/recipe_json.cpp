@@ -58,6 +58,7 @@ json to_json(const GramSpectrum& s) {
 }
 
 GramSpectrum read_spectrum(const json& j) {
+  constexpr Index most_rows = Index{1} << 20;  // many times what a recipe samples: bounds the search for the dimension
   GramSpectrum s;
   s.values = j.at("eigenvalues").get<std::vector<double>>();
   s.trace = j.at("trace").get<double>();
@@ -67,7 +68,7 @@ GramSpectrum read_spectrum(const json& j) {
   s.missed = std::max(0.0, s.trace - known);
   const bool positive = std::ranges::all_of(s.values, [](double v) { return v > 0; });
   if (!std::ranges::is_sorted(s.values, std::greater()) || !positive || !(s.trace >= 0) || !std::isfinite(s.trace) ||
-      !(known <= 1.001 * s.trace) || !(s.largest_kernel >= 0) || s.rows < s.rank())
+      !(known <= 1.001 * s.trace) || !(s.largest_kernel >= 0) || s.rows < s.rank() || s.rows > most_rows)
     fail_file("its spectrum is malformed");
   return s;
 }

@@ -4,8 +4,10 @@
 #include <mercer/error.hpp>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "model/recipe.hpp"
+#include "model/recipe_json.hpp"
 #include "model/state.hpp"
 #include "unit/model/model_kinds.hpp"
 #include "unit/model/sketch_truth.hpp"
@@ -169,6 +171,31 @@ TEST(Diagnose, RefusesOtherRows) {
   for (Index i = 0; i < 120; ++i) moved.x(i, 0) += 1e-9;
   EXPECT_THROW(with_data(model, moved), Error);
   EXPECT_THROW(with_data(model, s, 1000), Error);  // no room for eigenvectors
+}
+
+TEST(Diagnose, ASpectrumInAFileIsChecked) {
+  const Model model = fitted(data(60, 2, 1), raw_options("fourier:10"));
+  TensorFile file;
+  nlohmann::json good;
+  write_recipe(model.state().recipe, good, file);
+  EXPECT_EQ(read_recipe(good, file, "f").spectrum->values, model.state().recipe.spectrum->values);
+  const auto tampered = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json j = good;
+    j["spectrum"][key] = value;
+    return j;
+  };
+  const std::vector<nlohmann::json> bad = {tampered("eigenvalues", {0.1, 0.2}),
+                                           tampered("eigenvalues", {0.1, -0.2}),
+                                           tampered("eigenvalues", {5.0, 0.1}),
+                                           tampered("trace", -1),
+                                           tampered("trace", nullptr),
+                                           tampered("rows", 3),
+                                           tampered("rows", std::int64_t{1} << 40),
+                                           tampered("largest_kernel", -1)};
+  for (const nlohmann::json& j : bad) EXPECT_THROW(read_recipe(j, file, "f"), Error) << j["spectrum"];
+  nlohmann::json older = good;
+  older.erase("spectrum");
+  EXPECT_FALSE(read_recipe(older, file, "f").spectrum);
 }
 
 TEST(Diagnose, HasNothingToSayOfFields) {
