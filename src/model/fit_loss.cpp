@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 
 #include "base/fail.hpp"
 #include "base/progress.hpp"
@@ -9,6 +11,7 @@
 #include "base/text.hpp"
 #include "io/split.hpp"
 #include "loss/make_loss.hpp"
+#include "model/folds.hpp"
 #include "solve/convex.hpp"
 #include "solve/feature_rows.hpp"
 #include "solve/subgradient.hpp"
@@ -26,23 +29,55 @@ ConvexSetup setup_of(const Recipe& recipe, const FitOptions& options) {
   return setup;
 }
 
-/// λ by a held-out fifth: decades from 1 to 1e-9, each solve started from the last, then the half decades beside the best.
-/// The certificate need not be sharper than the noise of such a choice; stopping early would mistake the plateau of large
-/// penalties for the best.
+double total_weight(RowSource& rows) {
+  double sum = 0;
+  RowBlock block;
+  rows.rewind();
+  while (rows.next(4096, block)) {
+    for (Index i = 0; i < block.rows(); ++i) sum += block.weights.empty() ? 1.0 : block.weights[static_cast<std::size_t>(i)];
+  }
+  return sum;
+}
+
+/// Up to so many rows a fifth of them is too few to choose a penalty by, and five fits cost little.
+constexpr Index folded_rows = 2000;
+
+/// Rows that are fitted, and others that are asked how well.
+struct Trial {
+  Trial(RowSource& all, const Folds& folds, Index fold, const FeatureMap& map, const ConvexSetup& setup, Progress* progress)
+      : train(folds.training(all, fold)),
+        test(folds.validation(all, fold)),
+        weight(total_weight(test)),
+        solver(map, train, setup, progress) {}
+
+  ChosenRows train;
+  ChosenRows test;
+  double weight;  ///< of the rows that are asked
+  ConvexSolver solver;
+  ConvexState warm;
+};
+
+/// λ by five folds, or by one held-out fifth of many rows: decades from 1 to 1e-9, each solve started from the last, then
+/// the half decades beside the best. The certificate need not be sharper than the noise of such a choice; stopping early
+/// would mistake the plateau of large penalties for the best.
 double penalty_by_holdout(RowSource& rows, const Recipe& recipe, const FitOptions& options, const Loss& loss,
                           Model::State& state) {
   constexpr int decades = 10;
   constexpr double coarse_gap = 1e-2;
   FitSummary& summary = state.summary;
-  if (rows.row_count() < 5) {
+  const Index n = rows.row_count();
+  if (n < 5) {
     summary.notes.emplace_back("too few rows to choose a penalty by: 1e-3 was taken");
     return 1e-3;
   }
-  const Split split{0.2, false, options.seed};
-  SplitRows train(rows, split, SplitRows::Part::train);
-  SplitRows test(rows, split, SplitRows::Part::test);
-  const ConvexSolver solver(*state.map, train, setup_of(recipe, options), options.progress);
-  ConvexState warm;
+  FoldPlan plan;
+  plan.seed = options.seed;
+  if (n > folded_rows) plan.holdout = 0.2;
+  const Folds folds = make_folds(n, plan);
+  std::vector<std::unique_ptr<Trial>> trials;
+  for (Index fold = 0; fold < folds.count; ++fold) {
+    trials.push_back(std::make_unique<Trial>(rows, folds, fold, *state.map, setup_of(recipe, options), options.progress));
+  }
   double best = std::numeric_limits<double>::infinity();
   double chosen = 1;
   const auto attempt = [&](double penalty) {
@@ -50,9 +85,16 @@ double penalty_by_holdout(RowSource& rows, const Recipe& recipe, const FitOption
     convex.penalty = penalty;
     convex.tolerance = coarse_gap;
     convex.most_passes = 500;
-    ConvexSolution solution = solver.solve(loss, convex, std::move(warm), nullptr);
-    warm = std::move(solution.state);
-    const double held_out = mean_loss(*state.map, test, loss, solution.weights, solution.intercept);
+    double sum = 0;
+    double weight = 0;
+    for (const auto& trial : trials) {
+      ConvexSolution solution = trial->solver.solve(loss, convex, std::move(trial->warm), nullptr);
+      trial->warm = std::move(solution.state);
+      if (trial->weight == 0) continue;
+      sum += trial->weight * mean_loss(*state.map, trial->test, loss, solution.weights, solution.intercept);
+      weight += trial->weight;
+    }
+    const double held_out = sum / weight;
     summary.penalty_path.emplace_back(penalty, held_out);
     if (held_out < best) {
       best = held_out;
@@ -67,22 +109,14 @@ double penalty_by_holdout(RowSource& rows, const Recipe& recipe, const FitOption
   for (const double factor : {1 / std::sqrt(10.0), std::sqrt(10.0)}) attempt(decade * factor);
   std::ranges::sort(summary.penalty_path);
   summary.penalty_chosen = true;
-  summary.notes.push_back("the penalty was chosen on " + counted(test.row_count(), "row") + " held out at random");
+  summary.notes.push_back(folds.count > 1 ? "the penalty was chosen by " + std::to_string(folds.count) + " random folds"
+                                          : "the penalty was chosen on " + counted(trials.front()->test.row_count(), "row") +
+                                                " held out at random");
   if (chosen == summary.penalty_path.front().first || chosen == summary.penalty_path.back().first) {
     summary.notes.emplace_back(
         "the best penalty is at the end of the range that was tried: the length scale may be far from right");
   }
   return chosen;
-}
-
-double total_weight(RowSource& rows) {
-  double sum = 0;
-  RowBlock block;
-  rows.rewind();
-  while (rows.next(4096, block)) {
-    for (Index i = 0; i < block.rows(); ++i) sum += block.weights.empty() ? 1.0 : block.weights[static_cast<std::size_t>(i)];
-  }
-  return sum;
 }
 
 void descend(RowSource& rows, const Recipe& recipe, const FitOptions& options, const Loss& loss, Model::State& state) {
