@@ -65,6 +65,9 @@ GpOptions gp_options(const Arguments& arguments);
 void write_trace(const Model& model, const std::string& path);
 /// A learned spectrum, heaviest component first: "period 1.00 year, steady (weight 0.31 ± 0.05)".
 std::vector<std::string> spectrum_words(const Model& model, Index output);
+/// What a Gaussian process has learned: kernel or spectrum, mean, coupling of the outputs; for people, and as JSON.
+void tell_learned(const Console& console, const Model& model);
+void add_learned(const Model& model, nlohmann::json& json);
 
 /// The times of --horizon, or a refusal that says why there are none.
 std::vector<double> horizon_times(const Model& model, const Arguments& arguments);

@@ -9,6 +9,7 @@
 #include "io/tensor_file.hpp"
 #include "model/conformal.hpp"
 #include "model/fit.hpp"
+#include "model/learned.hpp"
 #include "model/recipe_json.hpp"
 #include "model/state.hpp"
 #include "model/statistics_file.hpp"
@@ -109,7 +110,7 @@ void tell_process(const Console& console, const Model& model) {
   const FitSummary& s = model.summary();
   console.say("Gaussian process (" + s.process + ") learned in " + std::to_string(s.iterations) + " steps of " + s.solver +
               ", negative log marginal likelihood " + brief(s.nlml.value_or(0)) + " (scaled units)");
-  if (model.state().spectral.empty()) console.say("kernel " + s.kernel);
+  if (!learned_mixture(model.state(), 0)) console.say("kernel " + s.kernel);
   const std::vector<std::string> names = model.state().recipe.output_names();
   for (Index a = 0; a < model.outputs(); ++a) {
     for (const std::string& words : spectrum_words(model, a))

@@ -40,6 +40,7 @@ std::string posterior_words(const Model::State& s) {
   if (!s.spectral.empty())
     return "exact posterior, averaged over " +
            counted(static_cast<Index>(s.spectral.front().posterior.draws().size()), "draw") + " of the spectral points";
+  if (!s.kernel_processes.empty()) return "exact posterior";
   if (s.problem) return s.exact.has_spread() ? "exact" : "not kept";
   switch (s.posterior.kind) {
     case Posterior::Kind::cholesky:
@@ -66,30 +67,6 @@ void tell_kernel(const Console& console, const FitSummary& f, const Recipe& r) {
                                   : " (" + f.sampling + "), " + counted(f.features, "feature") +
                                         (f.anchors > 0 ? " from " + counted(f.anchors, "anchor row") : "") + ", seed " +
                                         std::to_string(r.seed())));
-}
-
-void tell_spectrum(const Console& console, const Model& model) {
-  const std::vector<std::string> names = model.state().recipe.output_names();
-  for (Index a = 0; a < model.outputs(); ++a) {
-    std::string left = "spectrum   ";
-    for (const std::string& words : spectrum_words(model, a)) {
-      console.say(left + (model.outputs() > 1 ? names[static_cast<std::size_t>(a)] + ": " : "") + words);
-      left = "           ";
-    }
-  }
-}
-
-nlohmann::json spectrum_json(const Model& model) {
-  nlohmann::json outputs = nlohmann::json::array();
-  for (Index a = 0; a < model.outputs(); ++a) {
-    nlohmann::json components = nlohmann::json::array();
-    for (const SpectralComponent& c : model.spectrum(a)) {
-      components.push_back(
-          {{"weight", c.weight}, {"weight_error", c.weight_error}, {"frequency", c.frequency}, {"spread", c.spread}});
-    }
-    outputs.push_back(components);
-  }
-  return outputs;
 }
 
 /// "1958-03-29 to 2001-12-29, usually 7 days apart, 3 rows at the time of another"
@@ -128,10 +105,10 @@ int run_info(const Arguments& a) {
   console.say("a function of " + counted(model.inputs(), "input") + (shown.empty() ? "" : ": " + join(shown, ", ")));
   console.say(r.classes.empty() ? "to " + counted(model.outputs(), "output") + ": " + join(r.output_names(), ", ")
                                 : "to one of " + std::to_string(r.classes.size()) + " classes: " + join(r.classes, ", "));
-  if (s.spectral.empty()) {
-    tell_kernel(console, f, r);
+  if (s.is_process()) {
+    tell_learned(console, model);
   } else {
-    tell_spectrum(console, model);
+    tell_kernel(console, f, r);
   }
   if (r.timeline) console.say("times      " + timeline_words(*r.timeline));
   const auto took = f.seconds.find("total");  // a file may lack it
@@ -161,7 +138,7 @@ int run_info(const Arguments& a) {
   for (const auto& note : f.notes) console.say("note: " + note);
   nlohmann::json json = to_json(f);
   json["diagnosis"] = diagnosis ? to_json(*diagnosis, a.number("confidence")) : nlohmann::json(nullptr);
-  if (!s.spectral.empty()) json["spectrum"] = spectrum_json(model);
+  if (s.is_process()) add_learned(model, json);
   json["seed"] = r.seed();
   json["input_names"] = names;
   json["targets"] = r.schema.targets;

@@ -42,11 +42,12 @@ const std::vector<OptionSpec>& option_table() {
       {"--parametrization", "P", "general", "gp: of the components: general (mean, scale) or natural"},
       {"--allocation", "RULE", "softmax", "gp: of spectral points to components: softmax, optimal, uniform"},
       {"--outputs", "HOW", "independent",
-       "gp: several targets have spectra of their own (independent) or one, coupled by a learned matrix (shared)"},
+       "gp: several targets have kernels and noises of their own (independent) or one for all (shared; spectra are then "
+       "coupled by a learned matrix)"},
       {"--restarts", "N", "1", "gp: trainings from different starts, of which the best is kept"},
       {"--validation", "SHARE", "0", "gp: watch the last share of the rows and stop training when they get worse"},
-      {"--trace", "FILE", "", "gp: a CSV of the training: iteration, seconds, nlml, objective, rmse, mnll"},
-      {"--samples", "N", "", "predict: also N functions drawn from the posterior, <target>_sample<k>"},
+      {"--trace", "FILE", "", "gp: a CSV of the training: [output,] iteration, seconds, nlml, objective, rmse, mnll"},
+      {"--samples", "N", "", "predict: also N functions drawn from the posterior of a Gaussian process, <target>_sample<k>"},
       {"--penalty", "auto|VALUE", "auto",
        "the weight of the ridge; auto: least leave-one-out error (square loss), or least loss on a fifth of the rows held "
        "out"},
@@ -67,7 +68,7 @@ const std::vector<OptionSpec>& option_table() {
       {"--classify", "", "", "the target is a class label even if it is a number"},
       {"--dates", "auto|none|COLUMNS", "auto",
        "inputs that hold dates, read as days: auto (text such as 2024-02-29 or 2024-02-29T13:45, numbers that are all "
-       "YYYYMMDD), none, or these columns"},
+       "YYYYMMDD, or YYYYMM in ascending order), none, or these columns"},
       {"--format", "F", "", "csv, tsv, arff, svmlight, npy, idx, hdf5; default: by name and content"},
       {"--header", "H", "auto", "does a CSV begin with column names: auto, yes, no"},
       {"--holdout", "FRACTION", "", "keep this share of the rows out of the fit and score the model on them"},

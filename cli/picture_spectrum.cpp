@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "gp/mixture.hpp"
 #include "gp/periodogram.hpp"
-#include "model/state.hpp"
+#include "model/learned.hpp"
 #include "pictures.hpp"
 #include "plot/axis.hpp"
 #include "plot/chart.hpp"
@@ -73,13 +73,13 @@ struct Panel {
   double noise = 0;       ///< density of the white noise
   Spectrum empirical = {};
   std::vector<SpectralComponent> components = {};
+  Kernel envelope = {};  ///< law of the components
 
-  const Kernel& envelope() const { return model.state().spectral.front().parameters.mixture.envelope; }
   double frequency(const SpectralComponent& c) const { return std::abs(c.frequency[at(input)]); }
   /// Rows of finite length show any peak at least as wide as this.
   double spread(const SpectralComponent& c) const { return std::hypot(c.spread[at(input)], hann_peak_scale * resolution); }
   double density(const SpectralComponent& c, double s) const {
-    return c.weight * folded_density(envelope(), frequency(c), spread(c), s);
+    return c.weight * folded_density(envelope, frequency(c), spread(c), s);
   }
   double density(double s) const {
     double sum = noise;
@@ -110,6 +110,7 @@ Panel make_panel(const Model& model, Index output, Index input, const Columns* c
   const Model::State& s = model.state();
   Panel panel{model, output, input};
   panel.components = model.spectrum(output);
+  panel.envelope = learned_mixture(s, output)->envelope;
   const plot::Range range = training_range(panel, columns);
   const double length = range.high - range.low;
   if (!(length > 0) || !std::isfinite(length))
@@ -122,7 +123,7 @@ Panel make_panel(const Model& model, Index output, Index input, const Columns* c
   if (columns != nullptr) {
     panel.empirical = empirical_spectrum(columns->inputs[at(input)], columns->targets[at(output)], Taper::hann);
     // The line of a linear mean is no part of the process.
-    if (s.spectral.front().parameters.mean.rows() > 1 && !panel.empirical.power.empty())
+    if (learned_mean(s, output).size() > 1 && !panel.empirical.power.empty())
       panel.empirical.power.front() = std::max(0.0, panel.empirical.power.front() - panel.empirical.trend);
     panel.highest = std::max(panel.highest, panel.empirical.highest);
   }
@@ -288,7 +289,11 @@ plot::LineChart chart_of(const Panel& panel, Index panels) {
 }  // namespace
 
 Picture spectrum_picture(const Model& model, const std::string& name, Dataset* data, Index memory_bytes) {
-  if (model.state().spectral.empty()) fail_argument(name + " has no learned spectrum; fit one with --gp spectral_mixture");
+  if (!learned_mixture(model.state(), 0)) {
+    fail_argument(name +
+                  " has no learned spectrum; fit one with --gp spectral_mixture, or exact or vfe with --kernel "
+                  "spectral_mixture:10");
+  }
   std::optional<Columns> columns;
   if (data != nullptr) columns = gather(*data, memory_bytes);
   const Index all = model.outputs() * model.inputs();

@@ -16,10 +16,10 @@ namespace mercer::cli {
 namespace {
 
 /// A curve by iteration; NaN where it was not computed.
-plot::Series curve(const Model& model, const std::string& name, double TrainingStep::*value) {
+plot::Series curve(const std::vector<TrainingStep>& training, const std::string& name, double TrainingStep::*value) {
   plot::Series series{.name = name, .x = {}, .y = {}, .low = {}, .high = {}};
   series.stroke = 1.5;
-  for (const TrainingStep& step : model.training()) {
+  for (const TrainingStep& step : training) {
     if (!std::isfinite(step.*value)) continue;
     series.x.push_back(step.iteration);
     series.y.push_back(step.*value);
@@ -34,6 +34,20 @@ plot::LineChart training_chart(const std::string& title, const std::string& y_la
   chart.y_label = y_label;
   chart.height = 360;
   return chart;
+}
+
+/// The panels of one training: what was minimised, and scores of validation rows where there are any.
+void add_training(const std::vector<TrainingStep>& training, const std::string& whose,
+                  std::vector<plot::LineChart>& charts) {
+  plot::LineChart chart = training_chart("Training" + whose, "scaled units");
+  chart.series = {curve(training, "negative log marginal likelihood", &TrainingStep::nlml),
+                  curve(training, "objective", &TrainingStep::objective)};
+  if (chart.series[0].y == chart.series[1].y) chart.series.pop_back();
+  charts.push_back(std::move(chart));
+  plot::LineChart scores = training_chart("Validation rows" + whose, "scaled units");
+  scores.series = {curve(training, "RMSE", &TrainingStep::rmse),
+                   curve(training, "mean negative log predictive density", &TrainingStep::mnll)};
+  if (!scores.series.front().x.empty()) charts.push_back(std::move(scores));
 }
 
 /// What --what asks for, or the forecast.
@@ -54,19 +68,20 @@ std::string wanted_picture(const Arguments& a, const Model& model) {
 
 Picture training_picture(const Model& model, const std::string& name) {
   if (model.training().empty()) fail_argument(name + " was not trained step by step; models of fit --gp are");
-  const std::vector<std::string> outputs = model.state().recipe.output_names();
-  const bool one_of_several = outputs.size() > 1 && model.state().spectral.size() > 1;
-  plot::LineChart chart =
-      training_chart("Training" + (one_of_several ? " for " + outputs.front() : std::string()), "scaled units");
-  chart.series = {curve(model, "negative log marginal likelihood", &TrainingStep::nlml),
-                  curve(model, "objective", &TrainingStep::objective)};
-  if (chart.series[0].y == chart.series[1].y) chart.series.pop_back();
-  plot::LineChart scores = training_chart("Validation rows", "scaled units");
-  scores.series = {curve(model, "RMSE", &TrainingStep::rmse),
-                   curve(model, "mean negative log predictive density", &TrainingStep::mnll)};
+  const std::vector<std::string> names = model.state().recipe.output_names();
+  const auto trainings = static_cast<Index>(model.state().training.size());
+  std::vector<plot::LineChart> charts;
+  for (Index a = 0; a < trainings; ++a) {
+    const std::string whose = trainings > 1 ? " of " + names[static_cast<std::size_t>(a)] : std::string();
+    add_training(model.training(a), whose, charts);
+  }
   Picture picture;
-  picture.panels = scores.series.front().x.empty() ? 1 : 2;
-  picture.svg = picture.panels == 1 ? plot::render(chart) : plot::render(std::vector{chart, scores});
+  picture.panels = std::min<Index>(std::ssize(charts), most_panels);
+  if (std::ssize(charts) > most_panels) {
+    picture.notes.push_back("the first 6 of " + std::to_string(charts.size()) + " panels are drawn");
+    charts.resize(static_cast<std::size_t>(most_panels));
+  }
+  picture.svg = plot::render(charts);
   return picture;
 }
 

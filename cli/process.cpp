@@ -51,8 +51,7 @@ std::string vector_words(const SpectralComponent& c) {
 /// Options that a process of this kind does not listen to.
 void refuse_idle(const Arguments& a, bool spectral) {
   const std::vector<std::string> everywhere = {"precision", "no-intercept", "uncertainty", "passes", "tolerance"};
-  const std::vector<std::string> exact = {"rate",       "draws",   "posterior-draws", "parametrization",
-                                          "allocation", "outputs", "validation"};
+  const std::vector<std::string> exact = {"rate", "draws", "posterior-draws", "parametrization", "allocation", "validation"};
   for (const std::string& name : everywhere) {
     if (a.has(name))
       fail_argument("--" + name + " does not go with --gp" + (name == "no-intercept" ? "; use --mean none" : ""));
@@ -100,10 +99,19 @@ GpOptions gp_options(const Arguments& a) {
 }
 
 void write_trace(const Model& model, const std::string& path) {
-  CsvWriter out(path, {"iteration", "seconds", "nlml", "objective", "rmse", "mnll"});
-  for (const TrainingStep& step : model.training()) {
-    out.row(std::vector<double>{static_cast<double>(step.iteration), step.seconds, step.nlml, step.objective, step.rmse,
-                                step.mnll});
+  const std::vector<std::string> names = model.state().recipe.output_names();
+  const bool several = model.state().training.size() > 1;
+  std::vector<std::string> header = {"iteration", "seconds", "nlml", "objective", "rmse", "mnll"};
+  if (several) header.insert(header.begin(), "output");
+  CsvWriter out(path, header);
+  const auto cell = [](double value) { return std::isnan(value) ? std::string() : shortest(value); };
+  for (Index a = 0; a < (several ? model.outputs() : 1); ++a) {
+    for (const TrainingStep& step : model.training(a)) {
+      std::vector<std::string> row = {std::to_string(step.iteration), cell(step.seconds), cell(step.nlml),
+                                      cell(step.objective),           cell(step.rmse),    cell(step.mnll)};
+      if (several) row.insert(row.begin(), names[static_cast<std::size_t>(a)]);
+      out.row(row);
+    }
   }
   out.commit();
 }

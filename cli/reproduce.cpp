@@ -76,12 +76,28 @@ void make_folder(const std::string& folder) {
   if (failure) fail_file(folder + ": cannot make this folder: " + failure.message());
 }
 
-/// Writes <folder>/<name>.csv and <name><suffix>.svg; the paths.
+/// "| a | b |": a line of a table in Markdown.
+std::string markdown_line(const std::vector<std::string>& cells) {
+  return "| " + join(cells, " | ") + " |\n";
+}
+
+/// The table that is printed, in Markdown, for the page of the experiment.
+void write_table(const std::string& path, const std::vector<std::vector<std::string>>& table) {
+  AtomicFile file(path);
+  file.write(markdown_line(table.front()));
+  file.write(markdown_line(std::vector<std::string>(table.front().size(), "---")));
+  for (std::size_t i = 1; i < table.size(); ++i) file.write(markdown_line(table[i]));
+  file.commit();
+}
+
+/// Writes <folder>/<name>.csv, <name>.md and <name><suffix>.svg; the paths.
 std::vector<std::string> write_findings(const std::string& folder, const std::string& name, const Findings& findings) {
   std::vector<std::string> paths = {folder + "/" + name + ".csv"};
   CsvWriter csv(paths.front(), findings.columns);
   for (const auto& row : findings.rows) csv.row(row);
   csv.commit();
+  paths.push_back(folder + "/" + name + ".md");
+  write_table(paths.back(), findings.table);
   for (const reproduce::Chart& chart : findings.charts) {
     paths.push_back(folder + "/" + name + chart.suffix + ".svg");
     AtomicFile file(paths.back());

@@ -124,7 +124,9 @@ const std::vector<Verb>& verbs() {
        "confidence,\n"
        "risk_bound{approximation, penalty, complexity, confidence, total} or null} or null} or null; for a learned "
        "spectrum\n"
-       "spectrum (per target: weight, weight_error, frequency, spread of each component) and, for a series,\n"
+       "spectrum (per target: weight, weight_error, frequency, spread of each component), of a Gaussian process also "
+       "noise,\n"
+       "mean (per target: value at mean_at and slope), mean_at, coregionalisation, and, for a series,\n"
        "timeline{format, unit, first, last, step, months, ordered, repeats}; with --system:\n"
        "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
        std::vector<std::string>{"system", "confidence", "holdout", "split"} + reading + common, run_info},

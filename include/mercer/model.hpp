@@ -32,8 +32,9 @@ struct GpOptions {
   std::string parametrization = "general";  ///< general (mean, scale), natural
   std::string allocation = "softmax";       ///< of points to components: softmax, optimal, uniform
   std::string sampling = "mc";              ///< mc, antithetic, qmc
-  std::string outputs =
-      "independent";      ///< independent: a spectrum for each target; shared: one, coupled by a learned matrix
+  /// independent: a kernel and a noise for each target. shared: one for all; outputs with a shared spectrum are coupled by a
+  /// learned matrix, those of exact and vfe are independent functions.
+  std::string outputs = "independent";
   int restarts = 1;       ///< trainings from different starts, of which the best is kept
   double validation = 0;  ///< share of the rows (the last) that stop the training early
 };
@@ -143,11 +144,12 @@ class MERCER_API Model {
   /// probability, whatever the model (fit with FitOptions::conformal). NaN in a row of x gives NaN in that row.
   void predict_interval(ConstMatrix x, MutMatrix lower, MutMatrix upper) const;
   /// Functions drawn from the posterior of a Gaussian process, each at all rows x: column s·outputs() + a of `values` is
-  /// output a of function s. The same seed gives the same functions wherever they are asked for (spectral mixtures).
+  /// output a of function s. The same seed gives the same functions wherever they are asked for.
   void sample(ConstMatrix x, Index count, std::uint64_t seed, MutMatrix values) const;
   /// The learned spectrum of an output, heaviest component first; empty for models without one.
   std::vector<SpectralComponent> spectrum(Index output = 0) const;
-  const std::vector<TrainingStep>& training() const;
+  /// The steps of the training for an output (outputs with one kernel or spectrum have one training); none for other models.
+  const std::vector<TrainingStep>& training(Index output = 0) const;
   /// Class numbers.
   std::vector<Index> classify(ConstMatrix x) const;
 

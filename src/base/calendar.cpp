@@ -19,12 +19,13 @@ struct Name {
   const char* key;
   const char* words;
 };
-constexpr std::array<Name, 7> names{{{DateFormat::none, "none", "numbers"},
+constexpr std::array<Name, 8> names{{{DateFormat::none, "none", "numbers"},
                                      {DateFormat::iso_month, "iso_month", "months (2024-02)"},
                                      {DateFormat::iso_date, "iso_date", "dates (2024-02-29)"},
                                      {DateFormat::iso_datetime, "iso_datetime", "times (2024-02-29T13:45)"},
                                      {DateFormat::iso_instant, "iso_instant", "times with a zone (2024-02-29T13:45Z)"},
                                      {DateFormat::compact, "yyyymmdd", "dates (YYYYMMDD)"},
+                                     {DateFormat::compact_month, "yyyymm", "months (YYYYMM)"},
                                      {DateFormat::decimal_year, "decimal_year", "decimal years"}}};
 
 const Name& name_of(DateFormat format) {
@@ -216,6 +217,15 @@ bool days_from_compact(double number, double& days) {
   return true;
 }
 
+bool days_from_compact_month(double number, double& days) {
+  if (!(number >= 100'001 && number <= 299'912) || number != std::floor(number)) return false;
+  const auto whole = static_cast<Index>(number);
+  const CivilDate date{whole / 100, static_cast<int>(whole % 100), 1};
+  if (!problem_of(date).empty()) return false;
+  days = static_cast<double>(days_from_civil(date));
+  return true;
+}
+
 double to_millisecond(double days) {
   const double whole = std::floor(days);
   const double milliseconds = std::round((days - whole) * day_milliseconds);
@@ -231,6 +241,7 @@ std::string format_days(double days, DateFormat format) {
   const double whole = std::floor(rounded);
   const CivilDate date = civil_from_days(static_cast<Index>(whole));
   if (format == DateFormat::compact) return padded(date.year, 4) + padded(date.month, 2) + padded(date.day, 2);
+  if (format == DateFormat::compact_month) return padded(date.year, 4) + padded(date.month, 2);
   std::string text = padded(date.year, 4) + "-" + padded(date.month, 2);
   if (format == DateFormat::iso_month) return text;
   text += "-" + padded(date.day, 2);

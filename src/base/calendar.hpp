@@ -21,13 +21,14 @@ int days_in_month(Index year, int month);
 
 /// How a column writes its times. Values are days since 1970-01-01 (UTC) of all but the first and the last.
 enum class DateFormat {
-  none,          ///< plain numbers
-  iso_month,     ///< 2024-02, its first day
-  iso_date,      ///< 2024-02-29
-  iso_datetime,  ///< 2024-02-29T13:45[:10[.5]], or with a space for the T
-  iso_instant,   ///< the same with Z or an offset such as +02:00
-  compact,       ///< 20240229
-  decimal_year,  ///< 2024.16: a number in years
+  none,           ///< plain numbers
+  iso_month,      ///< 2024-02, its first day
+  iso_date,       ///< 2024-02-29
+  iso_datetime,   ///< 2024-02-29T13:45[:10[.5]], or with a space for the T
+  iso_instant,    ///< the same with Z or an offset such as +02:00
+  compact,        ///< 20240229
+  compact_month,  ///< 202402, its first day
+  decimal_year,   ///< 2024.16: a number in years
 };
 
 /// "iso_date" and so on, for files and JSON; parse_date_format gives false for a text that is none of them.
@@ -56,6 +57,8 @@ bool looks_like_iso(std::string_view text);
 
 /// Days of a number written YYYYMMDD, from 1700 to 2300; false when it is none.
 bool days_from_compact(double number, double& days);
+/// Days of the first of a month written YYYYMM, from 1000 to 2999; false when it is none.
+bool days_from_compact_month(double number, double& days);
 
 /// Days to the nearest millisecond: the value that reading back format_days(days, iso_datetime) gives.
 double to_millisecond(double days);

@@ -69,7 +69,7 @@ double ExactLikelihood::factorise(const Kernel& kernel, double noise) {
   return infinity;
 }
 
-/// With U = L⁻¹[Y Q] for the basis Q: weights c = (U_QᵀU_Q)⁻¹U_QᵀU_Y, α = L⁻ᵀ(U_Y - U_Q c). Returns tr RᵀS⁻¹R.
+/// With U = L⁻¹[Y H] for the basis H: weights c = (U_HᵀU_H)⁻¹U_HᵀU_Y, α = L⁻ᵀ(U_Y - U_H c). Returns tr RᵀS⁻¹R.
 double ExactLikelihood::fit_mean() {
   const Index n = x_.rows();
   const Index p = y_.cols();
@@ -81,21 +81,39 @@ double ExactLikelihood::fit_mean() {
   }
   solve_lower(system_, whitened);
   alpha_ = Matrix<double>(whitened.view().col_range(0, p));
+  mean_side_ = Matrix<double>(std::as_const(whitened).view().col_range(p, r));
+  mean_factor_ = Matrix<double>(r, r);
   Matrix<double> weights(r, p);
   if (r > 0) {
-    const ConstMatrix u = std::as_const(whitened).view().col_range(p, r);
-    Matrix<double> normal(r, r);
-    accumulate_gram<double>(u, normal);
-    if (cholesky(normal) >= 0) return infinity;
-    gemm<double>(true, false, 1.0, u, alpha_, 0.0, weights);
-    cholesky_solve(normal, weights);
-    gemm<double>(false, false, -1.0, u, weights, 1.0, alpha_);
+    accumulate_gram<double>(mean_side_, mean_factor_);
+    if (cholesky(mean_factor_) >= 0) return infinity;
+    gemm<double>(true, false, 1.0, mean_side_, alpha_, 0.0, weights);
+    cholesky_solve(mean_factor_, weights);
+    gemm<double>(false, false, -1.0, mean_side_, weights, 1.0, alpha_);
   }
   const double fit = std::inner_product(alpha_.values().begin(), alpha_.values().end(), alpha_.values().begin(), 0.0);
   if (!std::isfinite(fit)) return infinity;
   solve_lower_transposed(system_, alpha_);
   mean_coefficients_ = basis_.coefficients(weights);
   return fit;
+}
+
+KernelPosterior ExactLikelihood::posterior(const Kernel& kernel, double noise) {
+  const double jitter = factorise(kernel, noise);
+  if (!std::isfinite(jitter) || !std::isfinite(fit_mean())) fail_not_factored();
+  KernelPosteriorParts parts;
+  parts.kernel = kernel;
+  parts.noise = noise;
+  parts.ridge = noise + jitter * diagonal_sum(kernel, x_) / static_cast<double>(x_.rows());
+  parts.anchors = x_;
+  parts.factor = system_;
+  parts.coefficients = alpha_;
+  parts.mean = mean_coefficients_;
+  parts.transform = basis_.transform();
+  parts.gain = mean_side_;
+  solve_lower_transposed(parts.factor, parts.gain);
+  parts.mean_factor = mean_factor_;
+  return KernelPosterior(std::move(parts));
 }
 
 double ExactLikelihood::evaluate(std::span<const double> at, std::span<double> gradient) {

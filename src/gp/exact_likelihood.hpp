@@ -3,6 +3,7 @@
 
 #include "base/matrix.hpp"
 #include "gp/kernel_coordinates.hpp"
+#include "gp/kernel_posterior.hpp"
 #include "gp/mean_basis.hpp"
 #include "gp/objective.hpp"
 
@@ -24,6 +25,9 @@ class ExactLikelihood : public Objective {
   Index size() const override { return coordinates_.size() + 1; }
   double evaluate(std::span<const double> at, std::span<double> gradient) override;
 
+  /// The process of that kernel and noise given the rows; throws Error where it cannot be factored.
+  KernelPosterior posterior(const Kernel& kernel, double noise);
+
   const KernelCoordinates& kernel_coordinates() const { return coordinates_; }
   std::vector<double> start(const Kernel& kernel, double noise) const;
   Kernel kernel(std::span<const double> at) const { return coordinates_.kernel(at.first(at.size() - 1)); }
@@ -43,7 +47,9 @@ class ExactLikelihood : public Objective {
   MeanBasis basis_;
   Matrix<double> system_;  ///< S, then L, then S⁻¹, then the weights
   Matrix<double> work_;
-  Matrix<double> alpha_;  ///< S⁻¹R
+  Matrix<double> alpha_;        ///< S⁻¹R
+  Matrix<double> mean_side_;    ///< L⁻¹H for the basis H of the mean, n × r
+  Matrix<double> mean_factor_;  ///< Cholesky of HᵀS⁻¹H
   Matrix<double> mean_coefficients_;
   double jitter_ = 0;
 };

@@ -18,10 +18,12 @@ class MeanBasis {
   const Matrix<double>& columns() const { return columns_; }
   /// b_0, b_1, …, b_d as rows (0, 1 or 1 + d of them) of the mean whose weights on the columns are `weights` (r × p).
   Matrix<double> coefficients(const Matrix<double>& weights) const;
+  /// (0, 1 or 1 + d) × r: columns() = [1 x]·transform().
+  const Matrix<double>& transform() const { return transform_; }
 
  private:
   Matrix<double> columns_;
-  Matrix<double> transform_;  ///< (0, 1 or 1 + d) × r: columns = [1 x]·transform
+  Matrix<double> transform_;
 };
 
 }  // namespace mercer

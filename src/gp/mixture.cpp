@@ -1,5 +1,6 @@
 #include "gp/mixture.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -51,6 +52,67 @@ Kernel to_kernel(const Mixture& mixture) {
     sum.terms.push_back({Scaled{mixture.weights[q], {{Product{{{cosine}, envelope}}}}}});
   }
   return sum.terms.size() == 1 ? sum.terms.front() : Kernel{sum};
+}
+
+namespace {
+
+/// The factors of a product, and what stands before it.
+struct Term {
+  double weight = 1;
+  std::vector<Kernel> factors;
+};
+
+Term term_of(const Kernel& kernel) {
+  if (const auto* scaled = std::get_if<Scaled>(&kernel.form)) {
+    Term term = term_of(scaled->kernel.front());
+    term.weight *= scaled->factor;
+    return term;
+  }
+  if (const auto* product = std::get_if<Product>(&kernel.form)) return {1, product->factors};
+  return {1, {kernel}};
+}
+
+/// The length scales of a Matérn or Cauchy envelope; none for other kernels.
+std::optional<LengthScale> envelope_lengths(const Kernel& kernel) {
+  if (const auto* matern = std::get_if<Matern>(&kernel.form)) return matern->length_scale;
+  if (const auto* cauchy = std::get_if<Cauchy>(&kernel.form)) return cauchy->length_scale;
+  return {};
+}
+
+Kernel unit_length(Kernel kernel) {
+  std::visit(
+      [](auto& form) {
+        if constexpr (requires { form.length_scale; }) form.length_scale = {{1.0}, false};
+      },
+      kernel.form);
+  return kernel;
+}
+
+}  // namespace
+
+std::optional<Mixture> mixture_of(const Kernel& kernel, Index inputs) {
+  if (const auto* gaussian = std::get_if<SpectralMixture>(&kernel.form)) return to_mixture(*gaussian);
+  const auto* sum = std::get_if<Sum>(&kernel.form);
+  const std::vector<Kernel> terms = sum == nullptr ? std::vector{kernel} : sum->terms;
+  Mixture mixture;
+  mixture.means = mixture.scales = Matrix<double>(static_cast<Index>(terms.size()), inputs);
+  for (std::size_t q = 0; q < terms.size(); ++q) {
+    const Term term = term_of(terms[q]);
+    if (term.factors.size() != 2) return {};
+    const auto* cosine = std::get_if<SpectralMixture>(&term.factors[0].form);
+    const std::optional<LengthScale> lengths = envelope_lengths(term.factors[1]);
+    if (cosine == nullptr || cosine->weights.size() != 1 || !lengths) return {};
+    if (std::ranges::any_of(cosine->scales.front(), [](double scale) { return scale != 0; })) return {};
+    const Kernel envelope = unit_length(term.factors[1]);
+    if (q > 0 && envelope != mixture.envelope) return {};
+    mixture.envelope = envelope;
+    mixture.weights.push_back(term.weight * cosine->weights.front());
+    for (Index k = 0; k < inputs; ++k) {
+      mixture.means(static_cast<Index>(q), k) = cosine->means.front()[static_cast<std::size_t>(k)];
+      mixture.scales(static_cast<Index>(q), k) = 1 / (two_pi * (*lengths)[k]);
+    }
+  }
+  return mixture;
 }
 
 double component_value(const Mixture& mixture, Index q, Point delta) {

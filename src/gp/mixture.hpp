@@ -1,6 +1,7 @@
 #pragma once
 #include <mercer/kernel.hpp>
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,9 @@ Mixture to_mixture(const SpectralMixture& kernel);
 /// The same kernel in the library's own words: spectral_mixture for a Gaussian envelope; otherwise the sum of
 /// w_q · cos(2π⟨μ_q, δ⟩) · e with length scales 1/(2πσ_q), the cosine being a spectral mixture of scale 0.
 Kernel to_kernel(const Mixture& mixture);
+
+/// The other way: nothing where the kernel is not a spectral mixture in one of these forms.
+std::optional<Mixture> mixture_of(const Kernel& kernel, Index inputs);
 
 /// e(2π σ_q∘δ) cos(2π⟨μ_q, δ⟩): component q without its weight. O(d).
 double component_value(const Mixture& mixture, Index q, Point delta);

@@ -53,11 +53,15 @@ Matrix<double> side_by_side(const Matrix<double>& a, const Matrix<double>& b) {
 }  // namespace
 
 struct VariationalBound::Parts {
-  Matrix<double> l;        ///< lower factor of K_zz and its jitter
-  Matrix<double> inner;    ///< B, both triangles
-  Matrix<double> l_inner;  ///< L_B
-  Matrix<double> alpha;    ///< n × p
+  Matrix<double> l;            ///< lower factor of K_zz and its jitter
+  Matrix<double> inner;        ///< B, both triangles
+  Matrix<double> l_inner;      ///< L_B
+  Matrix<double> alpha;        ///< n × p
+  Matrix<double> shrunk;       ///< u, M × p
+  Matrix<double> mean_side;    ///< L_B⁻¹AH for the basis H of the mean, M × r
+  Matrix<double> mean_factor;  ///< Cholesky of v Hᵀ(Q + vI)⁻¹H
   double jitter = 0;
+  double ridge = 0;      ///< jitter·tr K_zz/M
   double trace_gap = 0;  ///< tr(K - Q)
 };
 
@@ -117,6 +121,7 @@ bool VariationalBound::factorise(const Kernel& kernel, ConstMatrix z, double noi
     gram(kernel, z, z, parts.l);
     for (Index i = 0; i < m; ++i) parts.l(i, i) += jitter * mean_diagonal;
     parts.jitter = jitter;
+    parts.ridge = jitter * mean_diagonal;
     factored = cholesky(parts.l) < 0 && std::isfinite(parts.l(m - 1, m - 1));
     if (factored) break;
   }
@@ -136,30 +141,56 @@ double VariationalBound::fit(double noise, Parts& parts) {
   const Index p = y_.cols();
   const Index r = basis_.columns().cols();
   const Matrix<double> both = side_by_side(y_, basis_.columns());
-  Matrix<double> whitened = product(false, projected_, both);  // L_B⁻¹A[Y Q]
+  Matrix<double> whitened = product(false, projected_, both);  // L_B⁻¹A[Y H]
   solve_lower(parts.l_inner, whitened);
   Matrix<double> weights(r, p);
   Matrix<double> residual = y_;
-  Matrix<double> shrunk(whitened.view().col_range(0, p));
+  Matrix<double>& shrunk = parts.shrunk;
+  shrunk = Matrix<double>(std::as_const(whitened).view().col_range(0, p));
+  parts.mean_side = Matrix<double>(std::as_const(whitened).view().col_range(p, r));
+  parts.mean_factor = Matrix<double>(r, r);
   if (r > 0) {
-    const ConstMatrix side = std::as_const(whitened).view().col_range(p, r);
-    Matrix<double> normal = product(true, basis_.columns(), basis_.columns());
-    gemm<double>(true, false, -1 / noise, side, side, 1.0, normal);
+    const Matrix<double>& side = parts.mean_side;
+    parts.mean_factor = product(true, basis_.columns(), basis_.columns());
+    gemm<double>(true, false, -1 / noise, side, side, 1.0, parts.mean_factor);
     weights = product(true, basis_.columns(), y_);
-    gemm<double>(true, false, -1 / noise, side, std::as_const(whitened).view().col_range(0, p), 1.0, weights);
-    if (cholesky(normal) >= 0) return infinity;
-    cholesky_solve(normal, weights);
+    gemm<double>(true, false, -1 / noise, side, shrunk, 1.0, weights);
+    if (cholesky(parts.mean_factor) >= 0) return infinity;
+    cholesky_solve(parts.mean_factor, weights);
     gemm<double>(false, false, -1.0, basis_.columns(), weights, 1.0, residual);
     gemm<double>(false, false, -1.0, side, weights, 1.0, shrunk);
   }
   solve_lower_transposed(parts.l_inner, shrunk);
-  for (double& v : shrunk.values()) v /= noise;  // u
+  for (double& v : shrunk.values()) v /= noise;
   parts.alpha = std::move(residual);
   gemm<double>(true, false, -1.0, projected_, shrunk, 1.0, parts.alpha);
   const double value = square_norm(parts.alpha) / noise + square_norm(shrunk);
   for (double& v : parts.alpha.values()) v /= noise;
   if (std::isfinite(value)) mean_coefficients_ = basis_.coefficients(weights);
   return value;
+}
+
+KernelPosterior VariationalBound::posterior(const Kernel& kernel, double noise, const Matrix<double>& z) {
+  Parts parts;
+  if (!factorise(kernel, z, noise, parts) || !std::isfinite(fit(noise, parts))) fail_not_factored();
+  KernelPosteriorParts result;
+  result.kernel = kernel;
+  result.noise = noise;
+  result.ridge = parts.ridge;
+  result.anchors = z;
+  result.coefficients = std::move(parts.shrunk);  // L⁻ᵀu = K_zz⁻¹K_zx α
+  solve_lower_transposed(parts.l, result.coefficients);
+  result.mean = mean_coefficients_;
+  result.transform = basis_.transform();
+  result.gain = std::move(parts.mean_side);
+  solve_lower_transposed(parts.l_inner, result.gain);
+  solve_lower_transposed(parts.l, result.gain);
+  for (double& g : result.gain.values()) g /= noise;
+  result.mean_factor = std::move(parts.mean_factor);
+  for (double& value : result.mean_factor.values()) value /= std::sqrt(noise);
+  result.factor = std::move(parts.l);
+  result.inner = std::move(parts.l_inner);
+  return KernelPosterior(std::move(result));
 }
 
 void VariationalBound::differentiate(const Kernel& kernel, ConstMatrix z, double noise, Parts& parts,

@@ -6,6 +6,7 @@
 #include "base/matrix.hpp"
 #include "base/random.hpp"
 #include "gp/kernel_coordinates.hpp"
+#include "gp/kernel_posterior.hpp"
 #include "gp/mean_basis.hpp"
 #include "gp/objective.hpp"
 
@@ -28,6 +29,9 @@ class VariationalBound : public Objective {
 
   Index size() const override;
   double evaluate(std::span<const double> at, std::span<double> gradient) override;
+
+  /// The variational posterior at that kernel, noise and inducing inputs; throws Error where it cannot be factored.
+  KernelPosterior posterior(const Kernel& kernel, double noise, const Matrix<double>& z);
 
   const KernelCoordinates& kernel_coordinates() const { return coordinates_; }
   /// Coordinates from a kernel, a noise and the inducing inputs given to the constructor.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double first_likely_year = 1500;
 constexpr double last_likely_year = 2300;
+constexpr Index fewest_months = 3;  // of six ascending digits 12 in 100 end like a month: three of them in a row 2 in 1000
 
 /// The words of a column name, in lower case: "Sample_Date (UTC)" → sample, date, utc.
 std::vector<std::string> words_of(std::string_view name) {
@@ -60,7 +61,9 @@ bool DateColumn::read(std::string_view text, double number, double& value, std::
   if (good) return true;
   const std::string shown = std::isnan(number) || !text.empty() ? std::string(text) : shortest(number);
   problem = mercer::quoted(shown) + " " + problem +
-            (automatic_ && format_ == DateFormat::compact ? "; --dates none reads the column as numbers" : "");
+            (automatic_ && (format_ == DateFormat::compact || format_ == DateFormat::compact_month)
+                 ? "; --dates none reads the column as numbers"
+                 : "");
   return false;
 }
 
@@ -68,6 +71,10 @@ bool DateColumn::read_number(double number, double& value, std::string& problem)
   if (format_ == DateFormat::none && days_from_compact(number, value)) {
     format_ = DateFormat::compact;
     watching_ = false;
+    return true;
+  }
+  if (format_ == DateFormat::none && forced_ && days_from_compact_month(number, value)) {
+    format_ = DateFormat::compact_month;
     return true;
   }
   if (format_ == DateFormat::none && !forced_) {
@@ -82,9 +89,11 @@ bool DateColumn::read_number(double number, double& value, std::string& problem)
   value = number;
   if (format_ == DateFormat::decimal_year) return true;
   if (format_ == DateFormat::compact && days_from_compact(number, value)) return true;
-  problem = format_ == DateFormat::none      ? "is not a date (2024-02-29 or 20240229)"
-            : format_ == DateFormat::compact ? "is not a date written YYYYMMDD, from 1700 to 2300"
-                                             : "is a number, and the column holds " + date_words(format_);
+  if (format_ == DateFormat::compact_month && days_from_compact_month(number, value)) return true;
+  problem = format_ == DateFormat::none            ? "is not a date (2024-02-29 or 20240229)"
+            : format_ == DateFormat::compact       ? "is not a date written YYYYMMDD, from 1700 to 2300"
+            : format_ == DateFormat::compact_month ? "is not a month written YYYYMM, from 1000 to 2999"
+                                                   : "is a number, and the column holds " + date_words(format_);
   return false;
 }
 
@@ -118,12 +127,15 @@ bool DateColumn::read_text(std::string_view text, double& value, std::string& pr
 void DateColumn::watch(double value) {
   double ignored = 0;
   compact_ = compact_ && days_from_compact(value, ignored);
+  months_ = months_ && days_from_compact_month(value, ignored) && (!any_ || value > before_);
   years_ = years_ && value >= first_likely_year && value <= last_likely_year;
   varied_ = varied_ || (any_ && value != first_);
   fraction_ = fraction_ || value != std::floor(value);
   if (!any_) first_ = value;
   any_ = true;
-  watching_ = compact_ || years_;
+  before_ = value;
+  ++seen_;
+  watching_ = compact_ || months_ || years_;
 }
 
 bool DateColumn::settle() {
@@ -134,13 +146,19 @@ bool DateColumn::settle() {
     plain_ = watching_ = false;
     return true;
   }
+  if (months_ && seen_ >= fewest_months) {
+    format_ = DateFormat::compact_month;
+    plain_ = watching_ = false;
+    return true;
+  }
   if (any_ && (named_year_ || (alone_ && years_ && fraction_))) format_ = DateFormat::decimal_year;
   return false;
 }
 
 void DateColumn::begin_again() {
   any_ = varied_ = fraction_ = false;
-  compact_ = years_ = true;
+  compact_ = months_ = years_ = true;
+  seen_ = 0;
   watching_ = false;
 }
 

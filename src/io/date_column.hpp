@@ -9,7 +9,8 @@
 namespace mercer {
 
 /// What an input column says of time, found out while its cells go by. Text that is an ISO date makes the column one of
-/// dates at its first cell; numbers YYYYMMDD do at the first cell when the name says so, else only once all were seen.
+/// dates at its first cell; numbers YYYYMMDD do at the first cell when the name says so, else only once all were seen;
+/// numbers YYYYMM once all were seen and each is later than the one before.
 class DateColumn {
  public:
   enum class Wish { automatic, never, always };
@@ -34,7 +35,7 @@ class DateColumn {
   void see(double value) {
     if (watching_) watch(value);
   }
-  /// After the last row: true when the column turns out to be YYYYMMDD, and the rows must be read again as dates.
+  /// After the last row: true when the column turns out to be YYYYMMDD or YYYYMM, and the rows must be read again as dates.
   bool settle();
   /// Forgets what see() saw, for another pass.
   void begin_again();
@@ -53,11 +54,14 @@ class DateColumn {
   bool alone_ = false;
   bool watching_ = false;
   bool compact_ = true;    ///< every number so far may be YYYYMMDD
+  bool months_ = true;     ///< every number so far may be YYYYMM, later than the one before
   bool years_ = true;      ///< every number so far lies in 1500 … 2300
   bool varied_ = false;    ///< at least two are different
   bool fraction_ = false;  ///< one is no whole number
   bool any_ = false;
   double first_ = 0;
+  double before_ = 0;
+  Index seen_ = 0;
 };
 
 }  // namespace mercer

@@ -115,6 +115,8 @@ std::optional<Diagnosis> diagnose(const Model& model) {
   const AnchorMap* map = drawn_map(s);
   ConstMatrix kept;
   if (s.problem) kept = s.problem->inputs;
+  if (s.kernel_processes.size() == 1 && !s.kernel_processes.front().variational())
+    kept = s.kernel_processes.front().parts().anchors;
   if (map != nullptr && draws_uniformly(s.recipe)) kept = map->parts().anchors;
   if (kept.rows > 0) {
     GramSpectrum spectrum =

@@ -14,7 +14,6 @@
 #include "model/conformal.hpp"
 #include "model/fit_loss.hpp"
 #include "model/fit_process.hpp"
-#include "model/fit_ridge.hpp"
 #include "model/process_text.hpp"
 #include "model/state.hpp"
 #include "model/words.hpp"
@@ -121,8 +120,6 @@ PenaltyPath search_penalty(const NormalSystem& system, const LeaveOneOutRows& ke
   return path;
 }
 
-}  // namespace
-
 void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
                 Model::State& state) {
   FitSummary& summary = state.summary;
@@ -161,8 +158,6 @@ void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options
   }
   summary.seconds["solve"] = watch.seconds();
 }
-
-namespace {
 
 /// Whether the residual variance that a coarse Gram matrix foretold at the penalty it chose is the true one within 1 %:
 /// where rounded features are most of the noise, smaller penalties look worse than they are.
@@ -246,8 +241,6 @@ void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& opti
   summary.seconds["solve"] = watch.seconds();
 }
 
-}  // namespace
-
 void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
   FitSummary& summary = state.summary;
   const Index n = rows.row_count();
@@ -299,8 +292,6 @@ void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options,
   state.noise = state.exact.noise;
   state.problem = std::move(problem);
 }
-
-namespace {
 
 bool is_loss_solver(const std::string& solver) {
   return solver == "admm" || solver == "adam";

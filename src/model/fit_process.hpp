@@ -12,6 +12,6 @@ namespace mercer {
 void fit_process(RowSource& rows, const FitOptions& options, Model::State& state);
 
 /// The process of a model, its hyperparameters and points unchanged, conditioned on other rows (raw).
-Model conditioned_on(const Model& model, RowSource& raw_rows, Index memory_bytes, Progress* progress);
+Model conditioned_on(const Model& model, RowSource& raw_rows, Index memory_bytes);
 
 }  // namespace mercer

@@ -243,7 +243,7 @@ void fit_spectral(const Gathered& rows, const ProcessPlan& plan, const FitOption
     *summary.nlml += trained.nlml;
     summary.iterations += trained.iterations;
     summary.parameters += options.gp.points * 2 * y.cols();
-    if (first == 0) state.training = std::move(trained.trace);
+    state.training.push_back(std::move(trained.trace));
     state.spectral.push_back(std::move(part));
   }
   if (rows.x.cols() == 1 && trend_share(state.spectral, rows.x) > 0.5) {

@@ -9,8 +9,6 @@
 #include "backend/backend.hpp"
 #include "base/fail.hpp"
 #include "base/progress.hpp"
-#include "kernel/evaluate.hpp"
-#include "map/anchor_map.hpp"
 #include "model/state.hpp"
 
 namespace mercer {
@@ -22,6 +20,8 @@ std::size_t at(Index i) {
 
 /// Rows handled at a time: features of a block stay in cache.
 constexpr Index block_rows = 512;
+/// And for functions drawn from a process, each of which costs the same again for every block.
+constexpr Index sample_rows = 4096;
 
 /// Scaled inputs of a block; rows with NaN or infinity become 0 and are marked.
 std::vector<bool> scale_block(const Scaling& scaling, ConstMatrix x, Matrix<double>& scaled) {
@@ -60,26 +60,22 @@ void linear_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
   }
 }
 
-void add_trend(const Matrix<double>& trend, ConstMatrix x, MutMatrix mean) {
-  if (trend.empty()) return;
-  gemm<double>(false, false, 1.0, x, trend, 1.0, mean);
-}
-
-/// use(part, first output) for each learned spectrum.
+/// use(posterior, first output) for each part of a process.
 template <class Use>
 void for_parts(const Model::State& state, const Use& use) {
   Index first = 0;
-  for (const SpectralPart& part : state.spectral) {
-    use(part.posterior, first);
-    first += part.posterior.outputs();
-  }
+  const auto next = [&](const auto& posterior) {
+    use(posterior, first);
+    first += posterior.outputs();
+  };
+  for (const SpectralPart& part : state.spectral) next(part.posterior);
+  for (const KernelPosterior& part : state.kernel_processes) next(part);
 }
 
-/// f in scaled units, without the trend.
-void stationary_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
-  if (!state.spectral.empty()) {
-    for_parts(state,
-              [&](const SpectralPosterior& part, Index first) { part.mean(x, mean.col_range(first, part.outputs())); });
+/// f in scaled units.
+void scaled_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
+  if (state.is_process()) {
+    for_parts(state, [&](const auto& part, Index first) { part.mean(x, mean.col_range(first, part.outputs())); });
   } else if (state.problem) {
     predict_exact(*state.problem, state.exact, x, mean);
   } else if (state.recipe.precision == Precision::single_) {
@@ -89,28 +85,10 @@ void stationary_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
   }
 }
 
-/// f in scaled units.
-void scaled_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
-  stationary_mean(state, x, mean);
-  add_trend(state.trend, x, mean);
-}
-
-/// k(x, x) - ‖φ(x)‖² of each row: the prior variance that the features do not see.
-std::vector<double> missed_prior(const Model::State& state, ConstMatrix x, ConstMatrix phi) {
-  const Kernel kernel = one_scalar_kernel(state.recipe.kernel);
-  std::vector<double> missed(at(x.rows));
-  for (Index i = 0; i < x.rows; ++i) {
-    double left = value(kernel, x.row(i), x.row(i));
-    for (const double f : phi.row(i)) left -= f * f;
-    missed[at(i)] = std::max(left, 0.0);
-  }
-  return missed;
-}
-
 /// Var f/σ².
 void scaled_variance(const Model::State& state, ConstMatrix x, MutMatrix variance) {
-  if (!state.spectral.empty()) {
-    for_parts(state, [&](const SpectralPosterior& part, Index first) {
+  if (state.is_process()) {
+    for_parts(state, [&](const auto& part, Index first) {
       const MutMatrix own = variance.col_range(first, part.outputs());
       part.variance(x, own);
       for (Index i = 0; i < own.rows; ++i) {
@@ -125,12 +103,7 @@ void scaled_variance(const Model::State& state, ConstMatrix x, MutMatrix varianc
   }
   Matrix<double> phi(x.rows, state.map->columns());
   state.map->features(x, phi);
-  const std::vector<double> missed = state.completes_prior ? missed_prior(state, x, phi) : std::vector<double>();
   state.posterior.variance(state.map->coupling(), phi, variance);
-  for (std::size_t i = 0; i < missed.size(); ++i) {
-    const std::span<double> row = variance.row(static_cast<Index>(i));
-    for (std::size_t a = 0; a < row.size(); ++a) row[a] += missed[i] / state.noise[a];
-  }
 }
 
 /// Runs `compute` (scaled inputs → rows × p numbers) block by block and hands each row of the answer to `use`.
@@ -155,6 +128,10 @@ void check_shapes(const Model& model, ConstMatrix x, MutMatrix mean) {
   if (mean.rows != x.rows || mean.cols != model.outputs()) fail_argument("the array for predictions has the wrong shape");
 }
 
+void check_output(const Model& model, Index output) {
+  if (output < 0 || output >= model.outputs()) fail_argument("the model has no output " + std::to_string(output));
+}
+
 }  // namespace
 
 Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -172,7 +149,7 @@ const FitSummary& Model::summary() const {
   return state_->summary;
 }
 bool Model::has_uncertainty() const {
-  if (!state_->spectral.empty()) return true;
+  if (state_->is_process()) return true;
   return state_->problem ? state_->exact.has_spread() : state_->posterior.kind != Posterior::Kind::none;
 }
 
@@ -210,20 +187,30 @@ void Model::predict(ConstMatrix x, MutMatrix mean, MutMatrix standard_deviation,
   });
 }
 
-const std::vector<TrainingStep>& Model::training() const {
-  return state_->training;
+const std::vector<TrainingStep>& Model::training(Index output) const {
+  check_output(*this, output);
+  static const std::vector<TrainingStep> none;
+  if (state_->training.empty()) return none;
+  return state_->training.size() == 1 ? state_->training.front() : state_->training[at(output)];
 }
 
 void Model::sample(ConstMatrix x, Index count, std::uint64_t seed, MutMatrix values) const {
-  if (state_->spectral.empty())
-    fail_argument("functions are drawn from models fitted with --gp spectral_mixture; this one is another kind");
+  if (!state_->is_process())
+    fail_argument("functions are drawn from Gaussian processes, models fitted with --gp; this one is another kind");
   const Index p = outputs();
   if (x.cols != inputs() || values.rows != x.rows || values.cols != count * p)
     fail_argument("the array for samples, or the rows, have the wrong shape");
-  Matrix<double> scaled(x.rows, x.cols);
   const Scaling& scaling = state_->recipe.scaling;
+  if (x.rows > sample_rows) {
+    for (Index first = 0; first < x.rows; first += sample_rows) {
+      const Index rows = std::min(sample_rows, x.rows - first);
+      sample(x.row_range(first, rows), count, seed, values.row_range(first, rows));
+    }
+    return;
+  }
+  Matrix<double> scaled(x.rows, x.cols);
   const std::vector<bool> bad = scale_block(scaling, x, scaled);
-  for_parts(*state_, [&](const SpectralPosterior& part, Index first) {
+  for_parts(*state_, [&](const auto& part, Index first) {
     Matrix<double> drawn(x.rows, count * part.outputs());
     part.sample(scaled, count, Stream(seed, "functions").child("part", static_cast<std::uint64_t>(first)), drawn);
     for (Index i = 0; i < x.rows; ++i) {

@@ -174,7 +174,7 @@ void read_calibration(const json& j, const TensorFile& file, const std::string& 
   if (!(calibration.level > 0 && calibration.level < 1) || calibration.rows < 1)
     fail_file(path + ": the level of its intervals is malformed");
   if (!s.recipe.classes.empty()) fail_file(path + ": it has intervals, and yet tells classes apart");
-  const bool spread = !s.spectral.empty() || (s.problem ? s.exact.has_spread() : s.posterior.kind != Posterior::Kind::none);
+  const bool spread = s.is_process() || (s.problem ? s.exact.has_spread() : s.posterior.kind != Posterior::Kind::none);
   if (calibration.relative && (!spread || !s.recipe.levels.empty()))
     fail_file(path + ": its intervals need standard deviations that it does not keep");
   s.calibration = std::move(calibration);
@@ -234,9 +234,9 @@ Model read_model(const TensorFile& file, const std::string& path) {
     if (std::ranges::any_of(state->noise, [](double v) { return v < 0; }))
       fail_file(path + ": a variance in it is negative");
     read_process(j, file, path, *state);
-    if (state->recipe.exact()) {
+    if (!state->is_process() && state->recipe.exact()) {
       read_exact(j, file, path, *state);
-    } else if (state->spectral.empty()) {
+    } else if (!state->is_process()) {
       state->weights = file.matrix("weights", -1, p);
       state->map = state->recipe.map == MapKind::sketch ? read_sketch(state->recipe, file, path)
                                                         : drawn_again(state->recipe, state->weights.rows(), path);

@@ -7,6 +7,7 @@
 
 #include "base/fail.hpp"
 #include "map/anchor_map.hpp"
+#include "model/kernel_process_file.hpp"
 #include "model/packed.hpp"
 
 namespace mercer {
@@ -99,53 +100,103 @@ SpectralPart read_part(const json& j, const TensorFile& file, const std::string&
   return part;
 }
 
-std::string prefix_of(std::size_t part) {
-  return "spectrum." + std::to_string(part) + ".";
+std::string prefix_of(const std::string& what, std::size_t part) {
+  return what + "." + std::to_string(part) + ".";
+}
+
+/// The steps of all trainings one under the other, and how many each has.
+void write_training(const std::vector<std::vector<TrainingStep>>& training, json& j, TensorFile& file) {
+  json counts = json::array();
+  Index all = 0;
+  for (const auto& steps : training) {
+    counts.push_back(steps.size());
+    all += std::ssize(steps);
+  }
+  Matrix<double> table(all, step_numbers);
+  Index i = 0;
+  for (const auto& steps : training) {
+    for (const TrainingStep& step : steps) {
+      const bool validated = !std::isnan(step.rmse);  // files of ours hold no NaN: an error of -1 says that there was none
+      const std::array<double, step_numbers> row = {static_cast<double>(step.iteration),
+                                                    step.seconds,
+                                                    step.nlml,
+                                                    step.objective,
+                                                    validated ? step.rmse : -1,
+                                                    validated ? step.mnll : 0};
+      std::ranges::copy(row, table.row(i++).begin());
+    }
+  }
+  j["training_steps"] = counts;
+  file.add("training", table.view());
+}
+
+TrainingStep step_of(std::span<const double> row) {
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  const bool validated = row[4] >= 0;
+  return {static_cast<int>(std::clamp(row[0], 0.0, 1e9)),
+          row[1],
+          row[2],
+          row[3],
+          validated ? row[4] : missing,
+          validated ? row[5] : missing};
+}
+
+/// `parts`: how many trainings there can be. Files from before trainings of several outputs were kept do not say how many
+/// steps each has: they hold one.
+std::vector<std::vector<TrainingStep>> read_training(const json& j, const TensorFile& file, const std::string& path,
+                                                     std::size_t parts) {
+  const Matrix<double> table = file.matrix("training", -1, step_numbers);
+  const json counts = j.value("training_steps", json::array({table.rows()}));
+  if (!counts.is_array() || (counts.size() != 1 && counts.size() != parts)) fail_file(path + ": its training is malformed");
+  std::vector<std::vector<TrainingStep>> training;
+  Index i = 0;
+  for (const json& entry : counts) {
+    const auto count = entry.get<Index>();
+    if (count < 0 || count > table.rows() - i) fail_file(path + ": its training is malformed");
+    training.emplace_back();
+    for (const Index end = i + count; i < end; ++i) training.back().push_back(step_of(table.row(i)));
+  }
+  if (i != table.rows()) fail_file(path + ": its training is malformed");
+  return training;
+}
+
+const json& parts_of(const json& j, const std::string& path) {
+  if (!j.is_array() || static_cast<Index>(j.size()) > most_parts) fail_file(path + ": its spectra are malformed");
+  return j;
 }
 
 }  // namespace
 
 void write_process(const Model::State& state, json& j, TensorFile& file) {
   if (state.summary.process.empty()) return;
-  json parts = json::array();
-  for (std::size_t i = 0; i < state.spectral.size(); ++i) write_part(state.spectral[i], prefix_of(i), parts, file);
-  j["spectra"] = parts;
-  j["completes_prior"] = state.completes_prior;
-  if (!state.trend.empty()) file.add("trend", state.trend.view());
-  Matrix<double> steps(static_cast<Index>(state.training.size()), step_numbers);
-  for (Index i = 0; i < steps.rows(); ++i) {
-    const TrainingStep& step = state.training[static_cast<std::size_t>(i)];
-    const bool validated = !std::isnan(step.rmse);  // files of ours hold no NaN: an error of -1 says that there was none
-    const std::array<double, step_numbers> row = {static_cast<double>(step.iteration),
-                                                  step.seconds,
-                                                  step.nlml,
-                                                  step.objective,
-                                                  validated ? step.rmse : -1,
-                                                  validated ? step.mnll : 0};
-    std::ranges::copy(row, steps.row(i).begin());
-  }
-  file.add("training", steps.view());
+  j["spectra"] = json::array();
+  for (std::size_t i = 0; i < state.spectral.size(); ++i)
+    write_part(state.spectral[i], prefix_of("spectrum", i), j["spectra"], file);
+  j["processes"] = json::array();
+  for (std::size_t i = 0; i < state.kernel_processes.size(); ++i)
+    j["processes"].push_back(write_kernel_process(state.kernel_processes[i], prefix_of("process", i), file));
+  write_training(state.training, j, file);
 }
 
 void read_process(const json& j, const TensorFile& file, const std::string& path, Model::State& state) {
   if (!j.contains("spectra")) return;
-  const json& parts = j.at("spectra");
-  if (!parts.is_array() || static_cast<Index>(parts.size()) > most_parts) fail_file(path + ": its spectra are malformed");
+  const json& spectra = parts_of(j.at("spectra"), path);
+  const json none = json::array();
+  const json& processes = j.contains("processes") ? parts_of(j.at("processes"), path) : none;
   Index outputs = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    state.spectral.push_back(read_part(parts[i], file, prefix_of(i), path, state.recipe.inputs()));
+  for (std::size_t i = 0; i < spectra.size(); ++i) {
+    state.spectral.push_back(read_part(spectra[i], file, prefix_of("spectrum", i), path, state.recipe.inputs()));
     outputs += state.spectral.back().posterior.outputs();
   }
-  if (!parts.empty() && outputs != state.recipe.outputs()) fail_file(path + ": its spectra do not fit its outputs");
-  state.completes_prior = j.at("completes_prior").get<bool>();
-  if (file.has("trend")) state.trend = file.matrix("trend", state.recipe.inputs(), state.recipe.outputs());
-  const Matrix<double> steps = file.matrix("training", -1, step_numbers);
-  for (Index i = 0; i < steps.rows(); ++i) {
-    const double missing = std::numeric_limits<double>::quiet_NaN();
-    const bool validated = steps(i, 4) >= 0;
-    state.training.push_back({static_cast<int>(std::clamp(steps(i, 0), 0.0, 1e9)), steps(i, 1), steps(i, 2), steps(i, 3),
-                              validated ? steps(i, 4) : missing, validated ? steps(i, 5) : missing});
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    state.kernel_processes.push_back(
+        read_kernel_process(processes[i], file, prefix_of("process", i), path, state.recipe.inputs()));
+    outputs += state.kernel_processes.back().outputs();
   }
+  if (!state.is_process())
+    fail_file(path + ": its process was written by an older Mercer, which kept it in another form; fit it again");
+  if (outputs != state.recipe.outputs()) fail_file(path + ": its spectra do not fit its outputs");
+  state.training = read_training(j, file, path, spectra.size() + processes.size());
 }
 
 }  // namespace mercer

@@ -125,7 +125,7 @@ RollingScores score_rolling(RowSource& rows, const Refit& refit, const RollingPl
 Model refit_like(const Model& model, RowSource& rows, Index memory_bytes, Progress* progress) {
   const Recipe& recipe = model.state().recipe;
   const FitSummary& summary = model.summary();
-  if (!summary.process.empty()) return conditioned_on(model, rows, memory_bytes, progress);
+  if (!summary.process.empty()) return conditioned_on(model, rows, memory_bytes);
   FitOptions options;
   options.penalty = summary.penalty;
   options.seed = recipe.seed();

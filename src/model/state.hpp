@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/matrix.hpp"
+#include "gp/kernel_posterior.hpp"
 #include "gp/spectral_posterior.hpp"
 #include "map/feature_map.hpp"
 #include "model/conformal.hpp"
@@ -22,7 +23,8 @@ struct SpectralPart {
   SpectralPosterior posterior;
 };
 
-/// What a model is made of: a feature map with weights, the training rows of an exact model, or learned spectra.
+/// What a model is made of: a feature map with weights, the training rows of an exact model, learned spectra, or exact and
+/// variational processes.
 struct Model::State {
   Recipe recipe;
   FitSummary summary;
@@ -38,13 +40,14 @@ struct Model::State {
 
   std::vector<SpectralPart> spectral;  ///< outputs in order, p together
 
-  Matrix<double> trend;          ///< d × p: slopes of the mean of exact and variational processes; empty for none
-  bool completes_prior = false;  ///< variances gain k(x, x) - ‖φ(x)‖², the prior that inducing inputs do not see
-  std::vector<TrainingStep> training;
+  std::vector<KernelPosterior> kernel_processes;    ///< exact or variational, outputs in order, p together
+  std::vector<std::vector<TrainingStep>> training;  ///< of each part of a process
 
   std::vector<double> noise;  ///< p: σ² in scaled units
 
   std::optional<Calibration> calibration;
+
+  bool is_process() const { return !spectral.empty() || !kernel_processes.empty(); }
 };
 
 }  // namespace mercer

@@ -141,7 +141,7 @@ BAD = [
     (["--gp", "spectral_mixture", "--precision", "float32"], "--precision"),
     (["--gp", "spectral_mixture", "--no-intercept"], "--mean none"),
     (["--gp", "exact", "--optimizer", "adam"], "lbfgs"),
-    (["--gp", "vfe", "--outputs", "shared"], "spectral_mixture"),
+    (["--gp", "vfe", "--outputs", "both"], "neither independent nor shared"),
     (["--gp", "exact", "--kernel", "curl_free(gaussian(1))"], "curl_free"),
     (["--gp", "exact", "--kernel", "spectral_mixture:x"], "whole number"),
 ]
@@ -163,7 +163,7 @@ def test_all_targets_missing(run, tmp_path):
 def test_samples_only_where_there_are_some(series, run, tmp_path):
     run("fit", series / "train.csv", "--target", "level", "-o", tmp_path / "r.mercer")
     out = run("predict", tmp_path / "r.mercer", "--horizon", "3", "--samples", "2", ok=False)
-    assert out.code == 2 and "spectral_mixture" in out.err
+    assert out.code == 2 and "--gp" in out.err
 
 
 def test_like_of_a_process_is_refused(series, model, run):
@@ -175,3 +175,65 @@ def test_trace_counts_training_seconds(series, run, tmp_path):
     run("fit", series / "train.csv", "--target", "level", "--gp", "spectral_mixture:3", *QUICK, "--validation", "0.2", "--trace", tmp_path / "t.csv")
     seconds = [float(r["seconds"]) for r in csv.DictReader(open(tmp_path / "t.csv"))]
     assert seconds == sorted(seconds) and seconds[0] >= 0
+
+
+@pytest.fixture(scope="module")
+def tides(tmp_path_factory):
+    """Two targets of one series: a season with little noise, and a slower one with much."""
+    folder = tmp_path_factory.mktemp("tides")
+    rng = np.random.default_rng(3)
+    t = np.arange(90) / 12
+    fast = 5 + np.sin(2 * np.pi * t) + 0.02 * rng.standard_normal(90)
+    slow = 90 + 2 * t + 3 * np.cos(2 * np.pi * t / 4) + 2 * rng.standard_normal(90)
+    rows = [(f"{1958 + (i + 2) // 12}{(i + 2) % 12 + 1:02d}", f"{a:.5f}", f"{b:.5f}") for i, (a, b) in enumerate(zip(fast, slow))]
+    write(folder / "t.csv", "month,fast,slow", rows)
+    write(folder / "fast.csv", "month,fast", [row[:2] for row in rows])
+    return folder
+
+
+@pytest.mark.parametrize("gp", ["exact", "vfe:30"])
+def test_every_target_has_its_own_kernel_and_noise(tides, run, gp):
+    fit = ["fit", tides / "t.csv", "--target", "fast,slow", "--gp", gp, "--kernel", "spectral_mixture:2", "--mean", "linear", "--steps", "60"]
+    run(*fit, "--trace", tides / "trace.csv", "-o", tides / "m.mercer")
+    info = json.loads(run("info", tides / "m.mercer", "--json").out)
+    noise = info["noise"]
+    assert noise[0] < 0.2 and noise[1] > 1
+    assert len(info["spectrum"]) == 2 and len(info["mean"]) == 2
+    assert info["mean"][1]["slope"][0] * 365.2425 == pytest.approx(2, abs=1)
+    words = run("info", tides / "m.mercer").out
+    assert "fast: period 1.0" in words and "slow: " in words and "per year" in words
+    assert "times      195803 to" in words and "usually 1 month apart" in words
+    trace = list(csv.DictReader(open(tides / "trace.csv")))
+    assert {r["output"] for r in trace} == {"fast", "slow"}
+    run(*fit, "--outputs", "shared", "--trace", tides / "trace.csv", "-o", tides / "s.mercer")
+    assert "output" not in next(csv.DictReader(open(tides / "trace.csv")))
+    both = json.loads(run("info", tides / "s.mercer", "--json").out)["noise"]
+    assert both[0] / both[1] > 3 * noise[0] / noise[1]  # one noise in scaled units
+    run("plot", tides / "m.mercer", tides / "t.csv", "--what", "spectrum", "-o", tides / "s.svg")
+    run("plot", tides / "m.mercer", "--what", "training", "-o", tides / "t.svg")
+    text = (tides / "t.svg").read_text()
+    assert "Training of fast" in text and "Training of slow" in text
+
+
+@pytest.mark.parametrize("gp", ["exact", "vfe:30"])
+def test_samples_of_exact_and_variational(tides, run, gp):
+    run("fit", tides / "fast.csv", "--target", "fast", "--gp", gp, "--steps", "30", "-o", tides / "f.mercer")
+    lines = run("predict", tides / "f.mercer", "--horizon", "2", "--std", "--latent", "--samples", "200", "--seed", "4").out.splitlines()
+    assert [line.split(",")[0] for line in lines[1:]] == ["196509", "196510"]
+    cells = np.array([[float(c) for c in line.split(",")[1:]] for line in lines[1:]])
+    mean, deviation, drawn = cells[:, 0], cells[:, 1], cells[:, 2:]
+    # 6 standard errors of a mean of 200, and 5 of a deviation (0.05 of it): failure probability below 1e-5
+    assert np.all(np.abs(drawn.mean(axis=1) - mean) < 6 * deviation / np.sqrt(200))
+    assert np.all(np.abs(drawn.std(axis=1) / deviation - 1) < 5 * 0.05)
+    again = run("predict", tides / "f.mercer", "--horizon", "1", "--std", "--latent", "--samples", "200", "--seed", "4").out.splitlines()
+    assert np.allclose([float(c) for c in again[1].split(",")[1:]], cells[0], rtol=1e-9)
+
+
+def test_info_tells_the_coupling_and_the_mean(tides, run):
+    run("fit", tides / "t.csv", "--target", "fast,slow", "--gp", "spectral_mixture:3", *QUICK, "--mean", "linear", "--outputs", "shared", "-o", tides / "b.mercer")
+    info = json.loads(run("info", tides / "b.mercer", "--json").out)
+    b = np.array(info["coregionalisation"])
+    assert b.shape == (2, 2) and np.allclose(b, b.T) and np.linalg.eigvalsh(b).min() >= 0
+    assert len(info["noise"]) == 2 and len(info["mean"][0]["slope"]) == 1 and len(info["mean_at"]) == 1
+    words = run("info", tides / "b.mercer").out
+    assert "matrix B" in words and "mean       fast: " in words and "slope" in words

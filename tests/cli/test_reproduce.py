@@ -115,7 +115,9 @@ def test_writes_table_and_pictures(reproduced, name):
     header, rows = read_csv(folder / f"{name}.csv")
     assert header == columns.split()
     assert len(rows) > 1
-    assert sorted(summary["files"]) == sorted(str(folder / f) for f in [f"{name}.csv", *pictures])
+    assert sorted(summary["files"]) == sorted(str(folder / f) for f in [f"{name}.csv", f"{name}.md", *pictures])
+    lines = (folder / f"{name}.md").read_text().splitlines()
+    assert len(lines) > 2 and set(lines[1]) == set("| -") and len({line.count("|") for line in lines}) == 1
     for picture in pictures:
         root = ElementTree.parse(folder / picture).getroot()
         assert root.tag.endswith("svg")

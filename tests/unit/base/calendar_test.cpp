@@ -129,6 +129,17 @@ TEST(Calendar, CompactDates) {
     EXPECT_FALSE(days_from_compact(number, days)) << number;
 }
 
+TEST(Calendar, CompactMonths) {
+  double days = -1;
+  EXPECT_TRUE(days_from_compact_month(195803, days));
+  EXPECT_EQ(days, parse_iso("1958-03").days);
+  EXPECT_EQ(format_days(days, DateFormat::compact_month), "195803");
+  EXPECT_TRUE(days_from_compact_month(100001, days));
+  EXPECT_TRUE(days_from_compact_month(299912, days));
+  for (const double number : {99912.0, 300001.0, 195800.0, 195813.0, 195803.5, 0.0, -195803.0, 1e300})
+    EXPECT_FALSE(days_from_compact_month(number, days)) << number;
+}
+
 TEST(Calendar, WritesTimesOfDay) {
   const double day = parse_iso("2024-02-29").days;
   EXPECT_EQ(format_days(day + 0.5, DateFormat::iso_date), "2024-02-29");
@@ -141,8 +152,9 @@ TEST(Calendar, WritesTimesOfDay) {
 }
 
 TEST(Calendar, FormatsHaveNames) {
-  for (const DateFormat format : {DateFormat::none, DateFormat::iso_month, DateFormat::iso_date, DateFormat::iso_datetime,
-                                  DateFormat::iso_instant, DateFormat::compact, DateFormat::decimal_year}) {
+  for (const DateFormat format :
+       {DateFormat::none, DateFormat::iso_month, DateFormat::iso_date, DateFormat::iso_datetime, DateFormat::iso_instant,
+        DateFormat::compact, DateFormat::compact_month, DateFormat::decimal_year}) {
     DateFormat back = DateFormat::none;
     EXPECT_TRUE(parse_date_format(to_string(format), back));
     EXPECT_EQ(back, format);

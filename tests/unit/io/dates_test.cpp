@@ -69,6 +69,24 @@ TEST(Dates, CompactNumbersWhenAllAreDates) {
   EXPECT_EQ(open_first("date,y\n3,1\n19700101,2\n").values, (Values{3, 19700101})) << "the name misleads";
 }
 
+TEST(Dates, CompactMonthsWhenAllAreMonthsInOrder) {
+  const Opened months = open_first("t,y\n196912,1\n197001,2\n197002,3\n");
+  EXPECT_EQ(months.format, DateFormat::compact_month);
+  EXPECT_EQ(months.values, (Values{-31, 0, 31}));
+  EXPECT_EQ(open_first("t,y\n196912,1\n197001,2\n197013,3\n").values, (Values{196912, 197001, 197013}));
+  EXPECT_EQ(open_first("t,y\n196912,1\n197002,2\n197001,3\n").format, DateFormat::none) << "not in order";
+  EXPECT_EQ(open_first("t,y\n196912,1\n197001,2\n197001,3\n").format, DateFormat::none) << "a month twice";
+  EXPECT_EQ(open_first("t,y\n196912,1\n197001,2\n").format, DateFormat::none) << "two numbers are few";
+  EXPECT_EQ(open_first("date,y\n196912,1\n197001,2\n197002,3\n").format, DateFormat::compact_month);
+  EXPECT_EQ(open_first("t,y\n300001,1\n300002,2\n300003,3\n").format, DateFormat::none) << "beyond 2999";
+  DatasetOptions named = target("y");
+  named.dates = "t";
+  EXPECT_EQ(open_first("t,y\n197002,1\n197001,2\n", named).values, (Values{31, 0})) << "in any order when told so";
+  EXPECT_THROW(open_first("t,y\n197002,1\n197013,2\n", named), Error);
+  named.dates = "none";
+  EXPECT_EQ(open_first("t,y\n196912,1\n197001,2\n197002,3\n", named).format, DateFormat::none);
+}
+
 TEST(Dates, StreamsTheSameAsItKeeps) {
   std::string text = "t,y\n";
   for (int i = 0; i < 900; ++i) text += format_days(10 * i, DateFormat::compact) + ",1\n";
@@ -175,6 +193,8 @@ TEST(Dates, ASchemaReadsItsOwnFormatOnly) {
   EXPECT_EQ(read(DateFormat::iso_date, "1970-01-02\n").values, (Values{1})) << "one row without a header";
   EXPECT_EQ(read(DateFormat::iso_datetime, "t\n1970-01-02\n").values, (Values{1}));
   EXPECT_EQ(read(DateFormat::compact, "t\n19700102\n").values, (Values{1}));
+  EXPECT_EQ(read(DateFormat::compact_month, "t\n197002\n").values, (Values{31}));
+  EXPECT_THROW(read(DateFormat::compact_month, "t\n19700102\n"), Error);
   EXPECT_EQ(read(DateFormat::decimal_year, "t\n3000.5\n").values, (Values{3000.5}));
   EXPECT_EQ(read(DateFormat::none, "t\n19700102\n19700103\n").values, (Values{19700102, 19700103}));
   EXPECT_THROW(read(DateFormat::iso_date, "t\n19700102\n"), Error);

@@ -83,6 +83,8 @@ TEST(Process, RoundTripsBitForBit) {
                                    {"spectral_mixture:3,laplace", "gaussian(median)", "none", "shared", 2},
                                    {"exact", "gaussian(median) + 0.5*linear()", "linear", "independent", 2},
                                    {"exact", "spectral_mixture:2", "constant", "independent", 1},
+                                   {"exact", "gaussian(1)", "none", "shared", 2},
+                                   {"vfe:10", "spectral_mixture:2,laplace", "constant", "independent", 2},
                                    {"vfe:20", "matern(1, nu=1.5)*gaussian(2)", "linear", "independent", 1}};
   for (const Kind& kind : kinds) {
     const Series series(kind.targets);
@@ -103,7 +105,13 @@ TEST(Process, RoundTripsBitForBit) {
     for (const double d : a.deviation.values()) EXPECT_TRUE(std::isfinite(d) && d > 0) << kind.gp;
     EXPECT_EQ(model.summary().nlml, loaded.summary().nlml);
     EXPECT_EQ(model.training().size(), loaded.training().size());
+    EXPECT_EQ(model.training(kind.targets - 1).size(), loaded.training(kind.targets - 1).size());
     EXPECT_EQ(model.spectrum().size(), loaded.spectrum().size());
+    Matrix<double> drawn(9, 2 * kind.targets);
+    Matrix<double> again(9, 2 * kind.targets);
+    model.sample(ahead, 2, 5, drawn);
+    loaded.sample(ahead, 2, 5, again);
+    EXPECT_TRUE(std::ranges::equal(drawn.values(), again.values())) << kind.gp;
     const std::vector<char> first = bytes_of(file.path());
     loaded.save(file.path());
     EXPECT_EQ(first, bytes_of(file.path())) << kind.gp;
@@ -166,6 +174,81 @@ TEST(Process, VariationalKnowsWhatItDoesNotKnow) {
   EXPECT_GT(deviation(0, 0), 0.99 * prior);
 }
 
+/// Outputs that differ in scale, smoothness and noise: each is what it is when fitted alone.
+TEST(Process, EachOutputLearnsItsOwnKernelAndNoise) {
+  Series both(2);
+  const Stream stream(4, "rough");
+  for (Index i = 0; i < 90; ++i) both.y(i, 1) = 7 + 2 * stream.normal(i, 0);
+  for (const char* kind : {"exact", "vfe:40"}) {
+    FitOptions options = quick(kind);
+    const Model model = both.fit(options);
+    ASSERT_EQ(model.state().kernel_processes.size(), 2U);
+    EXPECT_GT(model.state().noise[1], 5 * model.state().noise[0]) << "one is a season, the other nothing but noise";
+    Matrix<double> ahead(3, 1, {2001.3, 2007.7, 2008.3});
+    const Answer together = answer(model, ahead);
+    double nlml = 0;
+    for (Index a = 0; a < 2; ++a) {
+      Series alone;
+      for (Index i = 0; i < 90; ++i) alone.y(i, 0) = both.y(i, a);
+      const Model one = alone.fit(options);
+      nlml += *one.summary().nlml;
+      const Answer apart = answer(one, ahead);
+      EXPECT_EQ(model.training(a).size(), one.training().size());
+      for (Index i = 0; i < 3; ++i) {
+        EXPECT_NEAR(together.mean(i, a), apart.mean(i, 0), 1e-9) << kind;
+        EXPECT_NEAR(together.deviation(i, a), apart.deviation(i, 0), 1e-9) << kind;
+      }
+    }
+    EXPECT_NEAR(*model.summary().nlml, nlml, 1e-9);
+    options.gp.outputs = "shared";
+    const Model shared = both.fit(options);
+    ASSERT_EQ(shared.state().kernel_processes.size(), 1U);
+    EXPECT_EQ(shared.state().noise[0], shared.state().noise[1]);
+    EXPECT_GT(*shared.summary().nlml, nlml) << "one kernel for both fits them worse";
+    EXPECT_EQ(shared.training(0).size(), shared.training(1).size());
+    EXPECT_THROW(shared.training(2), Error);
+  }
+}
+
+TEST(Process, TrainingOfEverySpectrumIsKept) {
+  FitOptions options = quick("spectral_mixture:3");
+  options.gp.steps = 7;
+  options.gp.mean = "constant";
+  const Model model = Series(2).fit(options);
+  EXPECT_EQ(model.training(0).size(), 7U);
+  EXPECT_EQ(model.training(1).size(), 7U);
+  EXPECT_NE(model.training(0).back().nlml, model.training(1).back().nlml);
+  options.gp.outputs = "shared";
+  const Model shared = Series(2).fit(options);
+  EXPECT_EQ(&shared.training(0), &shared.training(1));
+}
+
+/// The spectrum of an exact or variational process with a mixture as kernel, in the units of the series; its errors are
+/// those of tr K_qS⁻¹ directions.
+TEST(Process, ExactAndVariationalMixturesHaveASpectrum) {
+  for (const char* kernel : {"spectral_mixture:3", "spectral_mixture:3,student", "spectral_mixture:3,laplace"}) {
+    for (const char* kind : {"exact", "vfe:40"}) {
+      FitOptions options = quick(kind);
+      options.kernel = kernel;
+      const Model model = Series().fit(options);
+      const std::vector<SpectralComponent> spectrum = model.spectrum();
+      ASSERT_EQ(spectrum.size(), 3U) << kernel;
+      double sum = 0;
+      for (const SpectralComponent& c : spectrum) sum += c.weight;
+      const double unit = model.state().recipe.scaling.target_scale[0];
+      const std::vector<double> origin = {0.0};
+      EXPECT_NEAR(sum, value(one_scalar_kernel(model.state().recipe.kernel), origin, origin) * unit * unit, 1e-9 * sum);
+      const bool yearly = std::ranges::any_of(spectrum, [](const SpectralComponent& c) {
+        return std::abs(c.frequency[0] - 1) < 0.02 && c.weight_error > 0 && c.weight_error < 3 * c.weight;
+      });
+      EXPECT_TRUE(yearly) << kernel << " " << kind;
+    }
+  }
+  FitOptions options = quick("exact");
+  options.kernel = "gaussian(1)";
+  EXPECT_TRUE(Series().fit(options).spectrum().empty());
+}
+
 TEST(Process, SharedSpectraCoupleTheirOutputs) {
   const Series series(2);
   FitOptions options = quick("spectral_mixture:3");
@@ -200,20 +283,22 @@ TEST(Process, ExactFindsACycleMuchShorterThanItsFirstLength) {
 }
 
 TEST(Process, SamplesAgreeWithThePosteriorAndTheirSeed) {
-  const Model model = Series().fit(quick("spectral_mixture:3"));
-  Matrix<double> ahead(4, 1, {2001.0, 2003.5, 2007.7, 2008.3});
-  Matrix<double> a(4, 300);
-  Matrix<double> b(4, 300);
-  model.sample(ahead, 300, 1, a);
-  model.sample(ahead, 300, 1, b);
-  EXPECT_TRUE(std::ranges::equal(a.values(), b.values()));
-  Matrix<double> mean(4, 1);
-  Matrix<double> deviation(4, 1);
-  model.predict(ahead, mean, deviation, true);
-  for (Index i = 0; i < 4; ++i) {
-    double sum = 0;
-    for (const double f : a.row(i)) sum += f / 300;
-    EXPECT_NEAR(sum, mean(i, 0), 6 * deviation(i, 0) / std::sqrt(300.0));  // failure probability 2e-9 each
+  for (const char* kind : {"spectral_mixture:3", "exact", "vfe:20"}) {
+    const Model model = Series().fit(quick(kind));
+    Matrix<double> ahead(4, 1, {2001.0, 2003.5, 2007.7, 2008.3});
+    Matrix<double> a(4, 300);
+    Matrix<double> b(4, 300);
+    model.sample(ahead, 300, 1, a);
+    model.sample(ahead, 300, 1, b);
+    EXPECT_TRUE(std::ranges::equal(a.values(), b.values()));
+    Matrix<double> mean(4, 1);
+    Matrix<double> deviation(4, 1);
+    model.predict(ahead, mean, deviation, true);
+    for (Index i = 0; i < 4; ++i) {
+      double sum = 0;
+      for (const double f : a.row(i)) sum += f / 300;
+      EXPECT_NEAR(sum, mean(i, 0), 6 * deviation(i, 0) / std::sqrt(300.0)) << kind;  // failure probability 2e-9 each
+    }
   }
 }
 
@@ -222,7 +307,7 @@ TEST(Process, ConditionsOnOtherRowsWithoutTraining) {
   for (const char* kind : {"spectral_mixture:3", "exact", "vfe:15"}) {
     const Model model = series.fit(quick(kind));
     ArrayRows same(series.t, series.y);
-    const Model again = conditioned_on(model, same, Index{1} << 30, nullptr);
+    const Model again = conditioned_on(model, same, Index{1} << 30);
     Matrix<double> ahead(3, 1, {2001.3, 2007.7, 2008.3});
     const Answer a = answer(model, ahead);
     const Answer b = answer(again, ahead);
