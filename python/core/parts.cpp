@@ -142,15 +142,16 @@ nb::dict anchor_block(const Kernel& kernel, ConstMatrix anchors, Matrix<double> 
 }
 
 /// φ(x)W = k(x, anchors) SᵀVW: what mixes and projects becomes part of the coefficients.
-void add_sketch(const AnchorMap& map, const OperatorKernel& kernel, const Matrix<double>& weights, nb::list& blocks) {
-  const AnchorParts& parts = map.parts();
+Matrix<double> at_anchors(const AnchorParts& parts, const Matrix<double>& weights) {
   Matrix<double> coefficients = product(parts.projection, weights);
-  if (parts.mixed()) {
-    Sketch sketch;
-    sketch.form = parts.mixing;
-    coefficients = apply_transposed(sketch, coefficients);
-  }
-  blocks.append(anchor_block(one_scalar_kernel(kernel), parts.anchors, std::move(coefficients), 0));
+  if (!parts.mixed()) return coefficients;
+  Sketch sketch;
+  sketch.form = parts.mixing;
+  return apply_transposed(sketch, coefficients);
+}
+
+void add_sketch(const AnchorMap& map, const OperatorKernel& kernel, const Matrix<double>& weights, nb::list& blocks) {
+  blocks.append(anchor_block(one_scalar_kernel(kernel), map.parts().anchors, at_anchors(map.parts(), weights), 0));
 }
 
 /// f += weight Σ_i [share·curl_free(k) + (1 - share)·divergence_free(k)](x, z_i) c_i.
@@ -247,6 +248,33 @@ nb::object calibration_of(const Model::State& state) {
   return parts;
 }
 
+/// The rows of a map's coefficients (columns × r) in terms of its blocks' features.
+Matrix<double> in_blocks(const FeatureMap& map, Matrix<double> coefficients) {
+  const auto* sketch = dynamic_cast<const AnchorMap*>(&map);
+  return sketch != nullptr ? at_anchors(sketch->parts(), coefficients) : std::move(coefficients);
+}
+
+/// Var f_a/σ²_a = intercept_variance + Σ_k shares(k, a) (F(x)·root - centre)_k², F the features of all blocks side by side.
+/// Deviations come from the noise σ² and these. For models with a feature map.
+nb::object spread_of(const Model& model) {
+  const Model::State& state = model.state();
+  if (!state.map || state.completes_prior) return nb::none();
+  const Index columns = state.map->columns();
+  Matrix<double> features(columns, columns);
+  for (Index c = 0; c < columns; ++c) features(c, c) = 1;
+  Posterior::Spread spread = state.posterior.spread(state.map->coupling(), features);
+  Matrix<double> centre(1, spread.rows.cols());
+  const std::vector<double>& middle = state.posterior.mean_feature;
+  if (!middle.empty()) gemm<double>(false, false, 1.0, ConstMatrix(middle.data(), 1, columns), spread.rows, 0.0, centre);
+  nb::dict parts;
+  parts["root"] = to_numpy(in_blocks(*state.map, std::move(spread.rows)));
+  parts["centre"] = to_numpy(std::move(centre));
+  parts["shares"] = to_numpy(std::move(spread.shares));
+  parts["intercept_variance"] = state.posterior.intercept_variance;
+  parts["noise"] = state.noise;
+  return parts;
+}
+
 nb::dict parts_of(const Model& model) {
   const Model::State& state = model.state();
   const Index p = state.recipe.outputs();
@@ -287,6 +315,8 @@ nb::dict parts_of(const Model& model) {
 void bind_parts(nb::module_& module) {
   module.def("model_parts", &parts_of, nb::arg("model"),
              "The numbers of a fitted function: intercept, slopes, blocks, coding of classes, calibration of intervals.");
+  module.def("model_spread", &spread_of, nb::arg("model"),
+             "The numbers that standard deviations come from, for models with a feature map; None for others.");
 }
 
 }  // namespace mercer::python

@@ -169,8 +169,8 @@ class CoreEstimator(BaseEstimator):
         """The fitted model as an ONNX graph, which runtimes evaluate without Mercer. Needs the ``onnx`` package.
 
         The input is ``X`` (N × d) in your units, days since 1970-01-01 for a series of dates. Regressors and processes have one
-        output, ``prediction``, shaped as :meth:`predict` gives it; classifiers have ``label`` and ``probabilities`` (or ``scores``).
-        The file also tells version, kernel and the names of the columns.
+        output, ``prediction``, shaped as :meth:`predict` gives it; classifiers have ``label`` and ``probabilities``, or
+        ``scores``. The file also tells version, kernel and the names of the columns.
 
         Parameters
         ----------

@@ -83,8 +83,8 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     def to_onnx(
         self, path: Any = None, *, dtype: str = "float32", arithmetic: str = "auto", intervals: bool = True
     ) -> Any:
-        """The estimator as an ONNX graph (see :meth:`KernelRegressor.to_onnx`) with outputs ``lower`` and ``upper`` as well, unless
-        ``intervals`` is False."""
+        """The estimator as an ONNX graph (see :meth:`KernelRegressor.to_onnx`), with outputs ``lower`` and ``upper`` as well
+        unless ``intervals`` is False."""
         check_is_fitted(self)
         from ._onnx import convert
 

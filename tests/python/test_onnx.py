@@ -254,6 +254,38 @@ def test_intervals_of_quantiles(wave):
     check_intervals(model, X, y.std())
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"features": 40},
+        {"map": "p-sr:30"},
+        {"kernel": "gaussian(1)*polynomial(degree=1, offset=1) + linear()", "features": 20},
+        {"features": 40, "solver": "cholesky"},
+        {"features": 40, "uncertainty": "samples"},
+        {"features": 40, "intercept": False},
+        {"kernel": "decomposable(gaussian(1), [[1, 0.5], [0.5, 2]])", "features": 30},
+        {"kernel": "helmholtz(gaussian(1), 0.4)", "features": 30},
+    ],
+    ids=str,
+)
+def test_intervals_that_follow_the_deviation(options, wave):
+    X, y = wave
+    if "decomposable" in options.get("kernel", "") or "helmholtz" in options.get("kernel", ""):
+        y = np.column_stack([y, 2 * y + X[:, 0] + np.random.default_rng(3).normal(size=300)])
+    model = ConformalRegressor(KernelRegressor(penalty=1e-3, **options)).fit(X, y)
+    assert mercer._core.model_parts(model.estimator_.model_)["calibration"]["relative"]
+    check_intervals(model, X, y.std())
+    assert set(run(model, X, "float32", intervals=False)) == {"prediction"}
+
+
+def test_intervals_that_are_not_written(wave):
+    X, y = wave
+    model = ConformalRegressor(KernelRegressor(map="exact", penalty=1e-3)).fit(X, y)
+    with pytest.raises(ValueError, match="intervals=False"):
+        model.to_onnx()
+    assert set(run(model, X, "float32", intervals=False)) == {"prediction"}
+
+
 def properties(model):
     return {entry.key: entry.value for entry in model.metadata_props}
 
