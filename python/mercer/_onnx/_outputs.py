@@ -60,7 +60,7 @@ def needed_spread(model: _core.Model, parts: dict[str, Any]) -> dict[str, Any] |
         raise ValueError("this model has no intervals; they come with ConformalRegressor")
     if not parts["calibration"]["relative"]:
         return None
-    spread = _core.model_spread(model)
+    spread: Any = _core.model_spread(model)
     if spread is None:
         raise ValueError("intervals of this kind of model are not written; give intervals=False for its predictions alone")
     return spread
