@@ -137,6 +137,10 @@ class MERCER_API Model {
   void predict(ConstMatrix x, MutMatrix mean) const;
   /// Also the standard deviation: of a new observation, or of the function alone when `latent`.
   void predict(ConstMatrix x, MutMatrix mean, MutMatrix standard_deviation, bool latent = false) const;
+  /// Cov(f_a(x_i), f_a(x_j)) of one output a, rows × rows, in the square of its unit; of new observations, each with noise
+  /// of its own, unless `latent`. The diagonal is the square of the standard deviation. NaN in a row of x gives NaN in that
+  /// row and column. For all rows at once: O(rows²) memory.
+  void covariance(ConstMatrix x, Index output, MutMatrix covariance, bool latent = false) const;
   bool has_intervals() const;
   /// Columns of an interval: the targets (one for several quantiles of a target).
   Index interval_outputs() const;

@@ -82,6 +82,20 @@ std::pair<Array, Array> predict_interval(const Model& model, const Numbers& x) {
   return {to_numpy(std::move(lower)), to_numpy(std::move(upper))};
 }
 
+/// outputs × rows × rows.
+Array covariance(const Model& model, const Numbers& x, bool latent) {
+  const Index n = row_count(x);
+  const Index p = model.outputs();
+  const auto out = std::make_shared<Matrix<double>>(checked_product(p, n), n);
+  run(nb::none(), [model, x, latent, out, n, p](Progress* /*unused*/) {
+    Matrix<double> wide;
+    const ConstMatrix rows = rows_of(x, 0, n, wide);
+    for (Index a = 0; a < p; ++a) model.covariance(rows, a, out->view().row_range(a * n, n), latent);
+  });
+  const auto rows = static_cast<std::size_t>(n);
+  return to_numpy(std::move(*out), {static_cast<std::size_t>(p), rows, rows});
+}
+
 /// count × rows × outputs.
 Array sample(const Model& model, const Numbers& x, Index count, std::uint64_t seed) {
   const Index n = row_count(x);
@@ -164,9 +178,9 @@ nb::list spectrum(const Model& model, Index output) {
   return components;
 }
 
-nb::dict training(const Model& model) {
+nb::dict training(const Model& model, Index output) {
   std::vector<double> iteration, seconds, nlml, objective, rmse, mnll;
-  for (const TrainingStep& step : model.training()) {
+  for (const TrainingStep& step : model.training(output)) {
     iteration.push_back(step.iteration);
     seconds.push_back(step.seconds);
     nlml.push_back(step.nlml);
@@ -242,6 +256,8 @@ void bind_model(nb::module_& module) {
       .def("predict", &predict, nb::arg("x"), "Rows × outputs. NaN in a row gives NaN.")
       .def("predict_std", &predict_std, nb::arg("x"), nb::arg("latent") = false,
            "Mean and standard deviation of a new observation, or of the function alone.")
+      .def("covariance", &covariance, nb::arg("x"), nb::arg("latent") = false,
+           "Covariance of new observations, or of the function alone: outputs × rows × rows.")
       .def("predict_interval", &predict_interval, nb::arg("x"), "Lower and upper ends of conformal intervals.")
       .def("sample", &sample, nb::arg("x"), nb::arg("count"), nb::arg("seed"),
            "Functions drawn from the posterior: count × rows × outputs.")
@@ -249,7 +265,7 @@ void bind_model(nb::module_& module) {
       .def("expand", &expand, nb::arg("theta"), "Weights (columns × outputs) of parameters θ: row c is B_c θ_c.")
       .def("contract", &contract, nb::arg("v"), "The adjoint of expand.")
       .def("spectrum", &spectrum, nb::arg("output") = 0, "Components of the learned spectrum, heaviest first.")
-      .def("training", &training, "The training trace, a column each.")
+      .def("training", &training, nb::arg("output") = 0, "The training trace, a column each.")
       .def("future", &future, nb::arg("steps"), "The times of the next rows of a series.")
       .def("save", &Model::save, nb::arg("path"), nb::call_guard<nb::gil_scoped_release>(), "Writes a .mercer file.")
       .def_static("load", &Model::load, nb::arg("path"), nb::call_guard<nb::gil_scoped_release>(), "Reads a .mercer file.")

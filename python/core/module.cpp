@@ -43,6 +43,7 @@ NB_MODULE(_core, module) {
   module.def("threads", &mercer::threads, "Threads that work is spread over.");
   mercer::python::bind_kernels(module);
   mercer::python::bind_model(module);
+  mercer::python::bind_parts(module);
   mercer::python::bind_fit(module);
   mercer::python::bind_statistics(module);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&mercer::python::wait_for_abandoned));

@@ -165,6 +165,40 @@ class CoreEstimator(BaseEstimator):
         check_is_fitted(self)
         self.model_.save(str(path))
 
+    def to_onnx(self, path: Any = None, *, dtype: str = "float32", arithmetic: str = "auto") -> Any:
+        """The fitted model as an ONNX graph, which runtimes evaluate without Mercer. Needs the ``onnx`` package.
+
+        The input is ``X`` (N × d) in your units, days since 1970-01-01 for a series of dates. Regressors and processes have one
+        output, ``prediction``, shaped as :meth:`predict` gives it; classifiers have ``label`` and ``probabilities``, or
+        ``scores``. The file also tells version, kernel and the names of the columns.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write a file.
+        dtype : str
+            Of inputs and outputs: "float32" or "float64".
+        arithmetic : str
+            What is computed in. "auto": "float32" where its rounding stays below 1e-5 of the targets' scale, else "float64".
+
+        Returns
+        -------
+        onnx.ModelProto
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import KernelRegressor
+        >>> x = np.linspace(0, 6, 200)[:, None]
+        >>> graph = KernelRegressor(features=50).fit(x, np.sin(x[:, 0])).to_onnx()
+        >>> [output.name for output in graph.graph.output]
+        ['prediction']
+        """
+        check_is_fitted(self)
+        from ._onnx import convert
+
+        return convert(self, path, dtype, arithmetic, intervals=False)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 

@@ -80,6 +80,16 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         self.estimator_.save(path)
 
+    def to_onnx(
+        self, path: Any = None, *, dtype: str = "float32", arithmetic: str = "auto", intervals: bool = True
+    ) -> Any:
+        """The estimator as an ONNX graph (see :meth:`KernelRegressor.to_onnx`), with outputs ``lower`` and ``upper`` as well
+        unless ``intervals`` is False."""
+        check_is_fitted(self)
+        from ._onnx import convert
+
+        return convert(self.estimator_, path, dtype, arithmetic, intervals)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True

@@ -21,7 +21,7 @@ from .streams import Blocks, as_blocks
 class MeanPredictor(RegressorMixin, CoreEstimator):
     """Predictions of models whose outputs are the targets."""
 
-    def predict(self, X: ArrayLike, return_std: bool = False, *, latent: bool = False) -> Any:
+    def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False, *, latent: bool = False) -> Any:
         """Predicted targets.
 
         Parameters
@@ -29,18 +29,30 @@ class MeanPredictor(RegressorMixin, CoreEstimator):
         X : array of shape (n, d)
         return_std : bool
             Also the standard deviation of a new observation (square loss and Gaussian processes).
+        return_cov : bool
+            Also the covariance of new observations at all rows, for loops that choose where to look next.
         latent : bool
-            With ``return_std``: the deviation of the function alone, without the noise of observations.
+            Deviation or covariance of the function alone, without the noise of observations.
 
         Returns
         -------
         mean : array of shape (n,) or (n, targets), as ``y`` was
         std : array of the same shape, if asked for
+        cov : array of shape (n, n) or (n, n, targets), if asked for
         """
+        if return_std and return_cov:
+            raise ValueError("ask for return_std or return_cov, not both; deviations are the roots of the covariance's diagonal")
+        if return_cov:
+            return self._joint(X, latent)
         if not return_std:
             return squeeze(self._ask(X, lambda rows: self.model_.predict(rows)), self._flat)
         mean, deviation = self._ask(X, lambda rows: self.model_.predict_std(rows, latent))
         return squeeze(mean, self._flat), squeeze(deviation, self._flat)
+
+    def _joint(self, X: ArrayLike, latent: bool) -> tuple[Floats, Floats]:
+        """Mean and covariance."""
+        mean, covariance = self._ask(X, lambda rows: (self.model_.predict(rows), self.model_.covariance(rows, latent)))
+        return squeeze(mean, self._flat), covariance[0] if self._flat else np.moveaxis(covariance, 0, -1)
 
     def predict_interval(self, X: ArrayLike) -> tuple[Floats, Floats]:
         """Lower and upper ends of the model's conformal intervals (see :class:`ConformalRegressor`)."""

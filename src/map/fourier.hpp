@@ -23,9 +23,20 @@ struct FourierRecipe {
 /// K~(x, z) = Φ(x)ᵀΦ(z) has expectation K(x, z).
 class FourierMap final : public FeatureMap {
  public:
+  /// The columns of one part of the kernel.
+  struct Group {
+    Index first_column = 0;
+    Index first_frequency = 0;
+    Index frequencies = 0;  ///< 0: explicit features only
+    double scale = 1;       ///< √(weight/D_part), √weight without frequencies
+    std::vector<Monomial> monomials;
+    bool plain = true;  ///< the one monomial is 1
+  };
+
   FourierMap(const OperatorKernel& resolved, Index inputs, Index outputs, const FourierRecipe& recipe);
 
   const Matrix<double>& frequencies() const { return frequencies_; }
+  const std::vector<Group>& groups() const { return groups_; }
   /// The samplings in force, one word for people: "orthogonal", "monte_carlo", "quasi", or "mixed".
   std::string sampling_name() const override;
 
@@ -37,14 +48,6 @@ class FourierMap final : public FeatureMap {
   std::uint64_t fingerprint() const override;
 
  private:
-  struct Group {
-    Index first_column = 0;
-    Index first_frequency = 0;
-    Index frequencies = 0;  ///< 0: explicit features only
-    double scale = 1;
-    std::vector<Monomial> monomials;
-    bool plain = true;  ///< the one monomial is 1
-  };
   template <class Real>
   void features_in(MatrixView<const Real> x, MatrixView<Real> phi) const;
   template <class Real>

@@ -23,20 +23,6 @@ constexpr Index block_rows = 512;
 /// And for functions drawn from a process, each of which costs the same again for every block.
 constexpr Index sample_rows = 4096;
 
-/// Scaled inputs of a block; rows with NaN or infinity become 0 and are marked.
-std::vector<bool> scale_block(const Scaling& scaling, ConstMatrix x, Matrix<double>& scaled) {
-  std::vector<bool> bad(at(x.rows), false);
-  for (Index i = 0; i < x.rows; ++i) {
-    for (Index k = 0; k < x.cols; ++k) {
-      const double v = (x(i, k) - scaling.input_shift[at(k)]) / scaling.input_scale[at(k)];
-      if (!std::isfinite(v)) bad[at(i)] = true;
-      scaled(i, k) = v;
-    }
-    if (bad[at(i)]) std::ranges::fill(scaled.row(i), 0.0);
-  }
-  return bad;
-}
-
 template <class Real>
 void linear_mean(const Model::State& state, ConstMatrix x, MutMatrix mean) {
   Matrix<Real> narrow(x.rows, x.cols);
@@ -113,7 +99,7 @@ void for_scaled_blocks(const Model::State& state, ConstMatrix x, const Compute& 
     check_stop();
     const Index count = std::min(block_rows, x.rows - first);
     Matrix<double> scaled(count, x.cols);
-    const std::vector<bool> bad = scale_block(state.recipe.scaling, x.row_range(first, count), scaled);
+    const std::vector<bool> bad = scale_inputs(state.recipe.scaling, x.row_range(first, count), scaled);
     Matrix<double> answer(count, state.recipe.outputs());
     compute(state, scaled, answer);
     for (Index i = 0; i < count; ++i) use(first + i, bad[at(i)], answer.row(i));
@@ -209,7 +195,7 @@ void Model::sample(ConstMatrix x, Index count, std::uint64_t seed, MutMatrix val
     return;
   }
   Matrix<double> scaled(x.rows, x.cols);
-  const std::vector<bool> bad = scale_block(scaling, x, scaled);
+  const std::vector<bool> bad = scale_inputs(scaling, x, scaled);
   for_parts(*state_, [&](const auto& part, Index first) {
     Matrix<double> drawn(x.rows, count * part.outputs());
     part.sample(scaled, count, Stream(seed, "functions").child("part", static_cast<std::uint64_t>(first)), drawn);

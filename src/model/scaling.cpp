@@ -67,6 +67,19 @@ Scaling Scaling::identity(Index inputs, Index targets) {
           std::vector<double>(at(targets), 1.0)};
 }
 
+std::vector<bool> scale_inputs(const Scaling& scaling, ConstMatrix x, MutMatrix scaled) {
+  std::vector<bool> bad(at(x.rows), false);
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index k = 0; k < x.cols; ++k) {
+      const double v = (x(i, k) - scaling.input_shift[at(k)]) / scaling.input_scale[at(k)];
+      if (!std::isfinite(v)) bad[at(i)] = true;
+      scaled(i, k) = v;
+    }
+    if (bad[at(i)]) std::ranges::fill(scaled.row(i), 0.0);
+  }
+  return bad;
+}
+
 RowSummary summarize(RowSource& rows, Progress* progress) {
   constexpr Index block_rows = 4096;
   const Index n = rows.row_count();

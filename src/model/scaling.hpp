@@ -19,6 +19,9 @@ struct Scaling {
   static Scaling identity(Index inputs, Index targets);
 };
 
+/// Inputs in scaled units; rows with NaN or infinity become 0 and are marked.
+std::vector<bool> scale_inputs(const Scaling& scaling, ConstMatrix x, MutMatrix scaled);
+
 /// What one pass over the raw rows tells.
 struct RowSummary {
   Index rows = 0;

@@ -48,5 +48,8 @@ Index factor_count(const OperatorKernel& kernel, Index outputs);
 void predict_exact(const ExactProblem& problem, const ExactSolution& solution, ConstMatrix x, MutMatrix mean);
 /// Var f_a(x_i)/σ²_a.
 void variance_exact(const ExactProblem& problem, const ExactSolution& solution, ConstMatrix x, MutMatrix variance);
+/// Cov(f_a(x_i), f_a(x_j))/σ²_a of output a, rows × rows. O(n² rows) for each piece of the outputs.
+void covariance_exact(const ExactProblem& problem, const ExactSolution& solution, ConstMatrix x, Index output,
+                      MutMatrix covariance);
 
 }  // namespace mercer

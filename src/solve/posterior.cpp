@@ -9,79 +9,69 @@
 namespace mercer {
 namespace {
 
-/// Column sums of squares.
-std::vector<double> column_squares(ConstMatrix a) {
-  std::vector<double> sums(static_cast<std::size_t>(a.cols), 0.0);
-  for (Index i = 0; i < a.rows; ++i) {
-    for (Index j = 0; j < a.cols; ++j) sums[static_cast<std::size_t>(j)] += a(i, j) * a(i, j);
+/// Σ_j B_aj² of each output a.
+std::vector<double> row_squares(const Matrix<double>& b) {
+  std::vector<double> sums(static_cast<std::size_t>(b.rows()), 0.0);
+  for (Index a = 0; a < b.rows(); ++a) {
+    for (const double v : b.row(a)) sums[static_cast<std::size_t>(a)] += v * v;
   }
   return sums;
 }
 
 /// One gain: φ~ᵀ(γG + nλ)⁻¹φ~ serves every output, times Σ_j B_aj².
-void variance_one_gain(const Posterior& posterior, const Coupling& coupling, ConstMatrix phi, MutMatrix out) {
+Posterior::Spread spread_one_gain(const Posterior& posterior, const Coupling& coupling, ConstMatrix phi) {
   Matrix<double> x = transposed(phi);
   solve_lower(posterior.factor, x);
-  const std::vector<double> spread = column_squares(x);
-  const Matrix<double>& b = coupling.constant_factor();
-  for (Index i = 0; i < phi.rows; ++i) {
-    for (Index a = 0; a < b.rows(); ++a) {
-      double gain = 0;
-      for (Index j = 0; j < b.cols(); ++j) gain += b(a, j) * b(a, j);
-      out(i, a) += gain * spread[static_cast<std::size_t>(i)];
-    }
-  }
+  const std::vector<double> gains = row_squares(coupling.constant_factor());
+  Posterior::Spread spread{transposed(x), Matrix<double>(phi.cols, coupling.outputs())};
+  for (Index k = 0; k < phi.cols; ++k) std::ranges::copy(gains, spread.shares.row(k).begin());
+  return spread;
 }
 
-/// Coupled outputs: ‖L⁻¹ row_a(Φ(x)ᵀ)‖².
-void variance_coupled(const Posterior& posterior, const Coupling& coupling, ConstMatrix phi, MutMatrix out) {
+/// Coupled outputs: L⁻¹ row_a(Φ(x)ᵀ), one output beside the other.
+Posterior::Spread spread_coupled(const Posterior& posterior, const Coupling& coupling, ConstMatrix phi) {
   const Index p = coupling.outputs();
-  Matrix<double> rows(phi.rows * p, coupling.parameters());
+  const Index m = coupling.parameters();
+  Matrix<double> rows(phi.rows * p, m);
   coupling.dense_rows(phi, rows);
   Matrix<double> x = transposed(rows);
   solve_lower(posterior.factor, x);
-  const std::vector<double> spread = column_squares(x);
-  for (Index i = 0; i < phi.rows; ++i) {
-    for (Index a = 0; a < p; ++a) out(i, a) += spread[static_cast<std::size_t>(i * p + a)];
-  }
+  Posterior::Spread spread{Matrix<double>(phi.rows, m * p), Matrix<double>(m * p, p)};
+  std::ranges::copy(transposed(x).values(), spread.rows.values().begin());  // row i·p + a, of m numbers, after the other
+  for (Index k = 0; k < m * p; ++k) spread.shares(k, k / m) = 1;
+  return spread;
 }
 
-/// Eigenbasis of G: Σ_j B_aj² Σ_k v_k²/(γ_j Λ_k + nλ).
-void variance_eigen(const Posterior& posterior, const Coupling& coupling, ConstMatrix phi, MutMatrix out) {
+/// Eigenbasis of G: Σ_j B_aj² Σ_k v_k²/(γ_j Λ_k + nλ), γ_j = Σ_a B_aj².
+Posterior::Spread spread_eigen(const Posterior& posterior, const Coupling& coupling, ConstMatrix phi) {
   const Matrix<double>& b = coupling.constant_factor();
-  const Index m = phi.cols;
-  Matrix<double> v(phi.rows, m);
-  gemm<double>(false, true, 1.0, phi, posterior.factor, 0.0, v);
-  for (double& value : v.values()) value *= value;
-  Matrix<double> inverse(m, b.cols());
-  for (Index j = 0; j < b.cols(); ++j) {
-    double gain = 0;
-    for (Index a = 0; a < b.rows(); ++a) gain += b(a, j) * b(a, j);
-    for (Index k = 0; k < m; ++k) {
-      const double denominator = gain * std::max(0.0, posterior.spectrum[static_cast<std::size_t>(k)]) + posterior.ridge;
-      inverse(k, j) = denominator > 0 ? 1 / denominator : 0;
+  const std::vector<double> gains = row_squares(transposed(b));
+  Posterior::Spread spread{Matrix<double>(phi.rows, phi.cols), Matrix<double>(phi.cols, b.rows())};
+  gemm<double>(false, true, 1.0, phi, posterior.factor, 0.0, spread.rows);
+  for (Index k = 0; k < phi.cols; ++k) {
+    for (Index j = 0; j < b.cols(); ++j) {
+      const double eigenvalue = std::max(0.0, posterior.spectrum[static_cast<std::size_t>(k)]);
+      const double denominator = gains[static_cast<std::size_t>(j)] * eigenvalue + posterior.ridge;
+      if (!(denominator > 0)) continue;
+      for (Index a = 0; a < b.rows(); ++a) spread.shares(k, a) += b(a, j) * b(a, j) / denominator;
     }
   }
-  Matrix<double> spread(phi.rows, b.cols());
-  gemm<double>(false, false, 1.0, v, inverse, 0.0, spread);
-  for (Index i = 0; i < phi.rows; ++i) {
-    for (Index a = 0; a < b.rows(); ++a) {
-      for (Index j = 0; j < b.cols(); ++j) out(i, a) += b(a, j) * b(a, j) * spread(i, j);
-    }
-  }
+  return spread;
 }
 
 /// Mean square of the drawn deviations φ~ᵀδW.
-void variance_samples(const Posterior& posterior, const Coupling& coupling, ConstMatrix phi, MutMatrix out) {
+Posterior::Spread spread_samples(const Posterior& posterior, const Coupling& coupling, ConstMatrix phi) {
   const Index p = coupling.outputs();
-  const Index count = posterior.factor.rows() / p;
-  Matrix<double> deviation(phi.rows, count * p);
-  gemm<double>(false, true, 1.0, phi, posterior.factor, 0.0, deviation);
-  for (Index i = 0; i < phi.rows; ++i) {
-    for (Index s = 0; s < count; ++s) {
-      for (Index a = 0; a < p; ++a)
-        out(i, a) += deviation(i, s * p + a) * deviation(i, s * p + a) / static_cast<double>(count);
-    }
+  const Index columns = posterior.factor.rows();
+  Posterior::Spread spread{Matrix<double>(phi.rows, columns), Matrix<double>(columns, p)};
+  gemm<double>(false, true, 1.0, phi, posterior.factor, 0.0, spread.rows);
+  for (Index k = 0; k < columns; ++k) spread.shares(k, k % p) = static_cast<double>(p) / static_cast<double>(columns);
+  return spread;
+}
+
+void centre(const Posterior& posterior, MutMatrix phi) {
+  for (Index i = 0; i < phi.rows && !posterior.mean_feature.empty(); ++i) {
+    for (Index c = 0; c < phi.cols; ++c) phi(i, c) -= posterior.mean_feature[static_cast<std::size_t>(c)];
   }
 }
 
@@ -98,32 +88,37 @@ void Posterior::set_draw(Index s, ConstMatrix deviation) {
   }
 }
 
-void Posterior::variance(const Coupling& coupling, MutMatrix phi, MutMatrix out) const {
-  if (kind == Kind::none) {
-    fail_argument(
-        "this model was fitted without what standard deviations need; fit again with --uncertainty full or samples");
-  }
-  for (Index i = 0; i < phi.rows; ++i) {
-    for (Index c = 0; c < phi.cols; ++c) phi(i, c) -= mean_feature[static_cast<std::size_t>(c)];
-    std::ranges::fill(out.row(i), intercept_variance);
-  }
+Posterior::Spread Posterior::spread(const Coupling& coupling, ConstMatrix centred) const {
   switch (kind) {
     case Kind::cholesky:
-      if (coupling.is_constant()) {
-        variance_one_gain(*this, coupling, phi, out);
-      } else {
-        variance_coupled(*this, coupling, phi, out);
-      }
-      break;
+      return coupling.is_constant() ? spread_one_gain(*this, coupling, centred) : spread_coupled(*this, coupling, centred);
     case Kind::eigen:
-      variance_eigen(*this, coupling, phi, out);
-      break;
+      return spread_eigen(*this, coupling, centred);
     case Kind::samples:
-      variance_samples(*this, coupling, phi, out);
-      break;
+      return spread_samples(*this, coupling, centred);
     case Kind::none:
       break;
   }
+  fail_argument("this model was fitted without what standard deviations need; fit again with --uncertainty full or samples");
+}
+
+void Posterior::variance(const Coupling& coupling, MutMatrix phi, MutMatrix out) const {
+  centre(*this, phi);
+  Spread s = spread(coupling, phi);
+  for (double& v : s.rows.values()) v *= v;
+  for (Index i = 0; i < out.rows; ++i) std::ranges::fill(out.row(i), intercept_variance);
+  gemm<double>(false, false, 1.0, s.rows, s.shares, 1.0, out);
+}
+
+void Posterior::covariance(const Coupling& coupling, MutMatrix phi, Index output, MutMatrix out) const {
+  centre(*this, phi);
+  const Spread s = spread(coupling, phi);
+  Matrix<double> weighted = s.rows;
+  for (Index i = 0; i < weighted.rows(); ++i) {
+    for (Index k = 0; k < weighted.cols(); ++k) weighted(i, k) *= s.shares(k, output);
+  }
+  for (Index i = 0; i < out.rows; ++i) std::ranges::fill(out.row(i), intercept_variance);
+  gemm<double>(false, true, 1.0, weighted, s.rows, 1.0, out);
 }
 
 }  // namespace mercer

@@ -32,11 +32,21 @@ struct Posterior {
   std::vector<double> mean_feature;  ///< columns; subtracted before anything else
   double intercept_variance = 0;     ///< 1/n with an intercept, 0 without
 
+  /// Cov(f_a(x_i), f_a(x_j))/σ²_a = intercept_variance + Σ_k rows(i, k) rows(j, k) shares(k, a).
+  struct Spread {
+    Matrix<double> rows;    ///< n × r
+    Matrix<double> shares;  ///< r × p, non-negative
+  };
+  /// Of centred features φ~ (n × columns); linear in them. O(n m²), m the columns, or the parameters of coupled outputs.
+  Spread spread(const Coupling& coupling, ConstMatrix centred) const;
+
   /// Stores draw s of the deviations of W (columns × p) in `factor`, which must have room for it.
   void set_draw(Index s, ConstMatrix deviation);
 
   /// out (rows × p): Var f_a(x_i)/σ²_a for feature rows φ (rows × columns). phi is centred in place.
   void variance(const Coupling& coupling, MutMatrix phi, MutMatrix out) const;
+  /// out (n × n): Cov(f_a(x_i), f_a(x_j))/σ²_a of one output a. phi is centred in place.
+  void covariance(const Coupling& coupling, MutMatrix phi, Index output, MutMatrix out) const;
 };
 
 }  // namespace mercer

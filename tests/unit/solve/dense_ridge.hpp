@@ -39,6 +39,8 @@ struct DenseRidge {
     for (Index i = 0; i < rows.rows(); ++i) out(i / outputs, i % outputs) = z.row(i) * inverse * z.row(i).transpose();
     return out;
   }
+  /// The same of all pairs: entry (i·p + a, j·p + b) is Cov(f_a(x_i), f_b(x_j))/σ².
+  Dense covariance(const Dense& rows) const { return augmented(rows) * inverse * augmented(rows).transpose(); }
 };
 
 inline DenseRidge dense_ridge(const Dense& rows, const Dense& y, const std::vector<double>& weights, double ridge,
@@ -123,7 +125,24 @@ struct DenseKernelRidge {
     }
     return out;
   }
+  /// The same of all pairs: entry (i·p + a, j·p + b).
+  Dense covariance(ConstMatrix x, double ridge) const {
+    const Dense g = cross(x);
+    Matrix<double> prior(x.rows * outputs, x.rows * outputs);
+    gram(kernel, x, x, outputs, prior);
+    return (samples::dense(prior) - g * inverse * g.transpose()) / ridge;
+  }
 };
+
+/// What entries of one output are, of a covariance of all.
+inline Dense of_output(const Dense& all, Index outputs, Index a) {
+  const Index n = all.rows() / outputs;
+  Dense own(n, n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) own(i, j) = all(i * outputs + a, j * outputs + a);
+  }
+  return own;
+}
 
 inline DenseKernelRidge dense_kernel_ridge(const OperatorKernel& kernel, const Matrix<double>& x, const Dense& y,
                                            const std::vector<double>& weights, double ridge, bool intercept) {

@@ -53,6 +53,13 @@ TEST_P(Exact, IsKrigingInFunctionSpace) {
       const auto expected = oracle::dense_kernel_ridge(problem.kernel, s.x, dense(s.y), s.all_weights(), ridge, intercept);
       EXPECT_LT(relative(p.mean, expected.predict(fresh)), 1e-8) << c.name;
       EXPECT_LT(relative(p.variance, expected.variance(fresh, ridge)), 1e-8) << c.name;
+      const Dense joint = expected.covariance(fresh, ridge);
+      for (Index a = 0; a < c.outputs; ++a) {
+        Matrix<double> covariance(fresh.rows(), fresh.rows());
+        covariance_exact(problem, solution, fresh, a, covariance);
+        EXPECT_LT(relative(dense(covariance), oracle::of_output(joint, c.outputs, a)), 1e-8) << c.name;
+        EXPECT_LT(relative(dense(covariance).diagonal(), p.variance.col(a)), 1e-10) << c.name;
+      }
     }
   }
 }

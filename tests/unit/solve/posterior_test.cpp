@@ -96,6 +96,60 @@ TEST(PosteriorDraws, KeepTheCorrelationOfOutputs) {
   }
 }
 
+TEST(Posterior, CovarianceIsThatOfTheDenseProblem) {
+  const Matrix<double> fresh = normals(12, 3, "fresh");
+  for (const Sample& c : kernel_samples()) {
+    const FourierMap map = map_of(c.kernel, c.inputs, c.outputs, 15);
+    Data s = data(60, c.inputs, c.outputs);
+    s.weights = counts(60);
+    const ConstMatrix x = fresh.view().col_range(0, c.inputs);
+    for (const bool intercept : {true, false}) {
+      const Dense joint = oracle::dense_ridge(operator_rows(map, s.x), dense(s.y), s.weights, penalty * s.total(), intercept)
+                              .covariance(operator_rows(map, x));
+      ArrayRows rows = s.rows();
+      const NormalSystem system = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), intercept);
+      for (const RidgeSolution& solution :
+           {solve_cholesky(system, penalty, Uncertainty::full), EigenSystem(system).solve(penalty, Uncertainty::full)}) {
+        if (solution.posterior.kind == Posterior::Kind::samples) continue;  // several gains have no one factor
+        Matrix<double> phi = features(map, x);
+        Matrix<double> variance(x.rows, c.outputs);
+        solution.posterior.variance(map.coupling(), phi, variance);
+        for (Index a = 0; a < c.outputs; ++a) {
+          phi = features(map, x);
+          Matrix<double> covariance(x.rows, x.rows);
+          solution.posterior.covariance(map.coupling(), phi, a, covariance);
+          const Dense expected = oracle::of_output(joint, c.outputs, a);
+          EXPECT_LT((dense(covariance) - expected).norm(), 1e-8 * expected.norm()) << c.name;
+          EXPECT_LT((dense(covariance).diagonal() - dense(variance).col(a)).norm(), 1e-12 * expected.norm()) << c.name;
+        }
+      }
+    }
+  }
+}
+
+// Of draws it is their second moment.
+TEST(PosteriorDraws, HaveACovariance) {
+  const FourierMap map = map_of("decomposable(gaussian(1), [[1,0.9],[0.9,1]])", 2, 2, 15);
+  const Data s = data(60, 2, 2);
+  ArrayRows rows = s.rows();
+  const NormalSystem system = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), false);
+  const RidgeSolution solution = solve_cholesky(system, penalty, Uncertainty::samples);
+  const Matrix<double> fresh = normals(5, 2, "fresh");
+  const Dense deviations = dense(features(map, fresh)) * dense(solution.posterior.factor).transpose();
+  for (Index a = 0; a < 2; ++a) {
+    Matrix<double> phi = features(map, fresh);
+    Matrix<double> covariance(5, 5);
+    solution.posterior.covariance(map.coupling(), phi, a, covariance);
+    for (Index i = 0; i < 5; ++i) {
+      for (Index j = 0; j < 5; ++j) {
+        double sum = 0;
+        for (Index k = 0; k < posterior_samples; ++k) sum += deviations(i, 2 * k + a) * deviations(j, 2 * k + a);
+        EXPECT_NEAR(covariance(i, j), sum / static_cast<double>(posterior_samples), 1e-12);
+      }
+    }
+  }
+}
+
 TEST(Posterior, NothingKeptIsAnError) {
   const FourierMap map = map_of("gaussian(1)", 2, 1, 5);
   Matrix<double> phi(3, map.columns());
