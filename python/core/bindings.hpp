@@ -8,5 +8,6 @@ void bind_kernels(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
 void bind_fit(nanobind::module_& module);
 void bind_statistics(nanobind::module_& module);
+void bind_table(nanobind::module_& module);
 
 }  // namespace mercer::python
