@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
 from .._base import Floats
@@ -25,9 +24,9 @@ class Data:
     source: str | None = None
 
     @property
-    def present(self) -> NDArray[np.bool_]:
+    def present(self) -> Any:
         """Rows without a missing cell."""
-        return np.isfinite(self.X).all(axis=1) & np.isfinite(self.y).all(axis=1)
+        return np.isfinite(np.hstack([self.X, self.y])).all(axis=1)
 
     @property
     def missing(self) -> int:

@@ -84,9 +84,15 @@ def place(value: float, dates: str) -> str:
 
 
 def period(length: float, dates: str) -> str:
-    """How long a cycle takes, in the units of a column."""
-    if counts_days(dates):
-        if length >= 300:
-            return f"{brief(length / 365.2425)} years"
+    """How long a cycle takes, in the units of a column.
+
+    >>> period(365.2425, "iso_date"), period(0.5, "decimal_year"), period(7, "none")
+    ('1 year', '6 months', '7')
+    """
+    if counts_days(dates) and length < 45:
         return f"{brief(length)} days" if length >= 2 else f"{brief(24 * length)} hours"
-    return f"{brief(length)} years" if dates == "decimal_year" else brief(length)
+    if not counts_days(dates) and dates != "decimal_year":
+        return brief(length)
+    years = length / 365.2425 if counts_days(dates) else length
+    size, unit = (years, "year") if years > 0.95 else (12 * years, "month")
+    return f"{brief(size)} {unit}{'s' * (brief(size) != '1')}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._base import Floats
 from .data import Data
@@ -15,7 +15,7 @@ from .subject import Subject
 BAND = 0.9  # nominal level of the bands that are checked
 
 
-def _mean(values: NDArray[np.generic], weights: Floats | None) -> float:
+def _mean(values: Any, weights: Floats | None) -> float:
     return float(np.average(values, weights=weights))
 
 
@@ -38,7 +38,7 @@ class LevelScore:
     """One quantile."""
 
     level: float
-    pinball: float  # mean of max(τr, (τ-1)r), r = y - q
+    loss: float  # pinball, or that of expectiles
     below: float  # share of targets not above; τ when calibrated
 
 
@@ -65,8 +65,15 @@ def r2(y: Floats, mean: Floats, weights: Floats | None) -> float:
 
 
 def pinball(y: Floats, quantile: Floats, level: float, weights: Floats | None = None) -> float:
+    """Mean of max(τr, (τ - 1)r), r = y - q."""
     residual = y - quantile
     return _mean(np.maximum(level * residual, (level - 1) * residual), weights)
+
+
+def expectile(y: Floats, value: Floats, level: float, weights: Floats | None = None) -> float:
+    """Mean of |τ - 1(r < 0)| r², r = y - e."""
+    residual = y - value
+    return _mean(np.where(residual < 0, 1 - level, level) * residual**2, weights)
 
 
 def log_density(y: Floats, mean: Floats, deviation: Floats, weights: Floats | None = None) -> float:
@@ -103,8 +110,9 @@ def _regression(subject: Subject, data: Data) -> Scores:
 def _quantiles(subject: Subject, data: Data) -> Scores:
     bands, y, w = subject.predict(data.X), data.y[:, 0], data.weights
     intervals = subject.intervals(data.X)
+    loss = expectile if subject.loss == "expectile" else pinball
     levels = [
-        LevelScore(float(level), pinball(y, bands[:, k], level, w), _mean(y <= bands[:, k], w))
+        LevelScore(float(level), loss(y, bands[:, k], level, w), _mean(y <= bands[:, k], w))
         for k, level in enumerate(subject.levels)
     ]
     several = len(levels) > 1

@@ -15,12 +15,13 @@ class Subject:
     """A fitted estimator seen through its core model, which answers for rows as plain arrays."""
 
     def __init__(self, model: Any):
-        fitted = getattr(model, "estimator_", model)  # of ConformalRegressor
+        fitted = getattr(model, "best_estimator_", model)  # of a search
+        fitted = getattr(fitted, "estimator_", fitted)  # of ConformalRegressor
         if not isinstance(fitted, CoreEstimator):
-            raise ValueError(f"a report is of Mercer's fitted regressors, classifiers and processes, not {type(model).__name__}")
+            known = "regressors, classifiers and processes of Mercer"
+            raise ValueError(f"a report is of fitted {known}, not of {type(fitted).__name__} (of a pipeline, give the last step)")
         if not hasattr(fitted, "model_"):
-            raise ValueError(f"this {type(model).__name__} is not fitted; call fit first")
-        self.given = model
+            raise ValueError(f"this {type(fitted).__name__} is not fitted; call fit first")
         self.estimator: Any = fitted
         self.core: _core.Model = fitted.model_
         self.summary: dict[str, Any] = fitted.summary_

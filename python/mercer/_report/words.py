@@ -56,6 +56,7 @@ _KINDS = {
     "mean": "Kernel regression",
 }
 
+_LIGHT = 1e-4  # share of the variance below which a component is not worth a line
 _LONGEST_KERNEL = 300  # characters of a kernel worth reading
 
 
@@ -189,10 +190,13 @@ def spectrum_table(subject: Subject, output: int, most: int = 8) -> Markup:
     """The heaviest components of a learned spectrum of a series."""
     components = subject.core.spectrum(output)
     total = sum(c["weight"] for c in components)
-    span = float(np.ptp(subject.core.future(1)[0] - 0)) if False else None
+    heavy = [c for c in components if c["weight"] > _LIGHT * total][:most]
     rows = []
-    for c in components[:most]:
+    for c in heavy:
         frequency, spread = float(np.ravel(c["frequency"])[0]), float(np.ravel(c["spread"])[0])
         length = period(1 / frequency, subject.dates[0]) if frequency > spread else "trend"
         rows.append([length, f"{brief(c['weight'])} ± {brief(c['weight_error'], 2)}", percent(c["weight"] / total)])
-    return table(["Period", "Variance", "Share of the signal"], rows, f"Learned spectrum of {subject.targets[output]}, heaviest first")
+    rest = len(components) - len(heavy)
+    lighter = f"; {counted(rest, 'lighter component')} not shown" if rest else ""
+    caption = f"Learned spectrum of {subject.targets[output]}, heaviest first{lighter}"
+    return table(["Period", "Variance", "Share"], rows, caption)
