@@ -35,8 +35,12 @@ def _parser() -> argparse.ArgumentParser:
         description="Writes one self-contained HTML page: data, model in words, scores, pictures, timings, how to reproduce.",
     )
     report.add_argument("model", metavar="MODEL", help="a .mercer file")
-    report.add_argument("data", metavar="DATA", help="a table with the model's columns: CSV with a header, ARFF, NPY, also gzipped")
-    report.add_argument("-o", "--output", metavar="FILE", default="report.html", help="where to write the page [default: report.html]")
+    report.add_argument(
+        "data", metavar="DATA", help="a table with the model's columns: CSV with a header, ARFF, NPY, also gzipped"
+    )
+    report.add_argument(
+        "-o", "--output", metavar="FILE", default="report.html", help="where to write the page [default: report.html]"
+    )
     report.add_argument("--title", metavar="TEXT", help="heading of the page")
     return parser
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ class Report(str):
 
     def _repr_html_(self) -> str:
         frame = "width:100%;height:42rem;border:1px solid #dfe4e9"
-        return f'<iframe title="Mercer report" style="{frame}" srcdoc="{html.escape(str(self), quote=True)}"></iframe>'
+        return f'<iframe title="Mercer report" style="{frame}" srcdoc="{escape(str(self), quote=True)}"></iframe>'
 
     def __repr__(self) -> str:
         return f"<Report, {len(self)} characters of HTML>"
@@ -29,9 +29,9 @@ class Report(str):
 def report(model: Any, X: Any, y: Any, path: Any = None, *, sample_weight: Any = None, title: str | None = None) -> Report:
     """One self-contained HTML page about a fitted model and rows whose targets are known.
 
-    It holds a summary of the data, the model in words, scores on these rows, the pictures that suit the model, time and memory of
-    the fit, and how to fit it again. The page needs nothing from elsewhere, and reads well on a phone. Rows with missing cells are
-    counted and left out.
+    It holds a summary of the data, the model in words, scores on these rows, the pictures that suit the model, time and memory
+    of the fit, and how to fit it again. The page needs nothing from elsewhere, and reads well on a phone. Rows with missing cells
+    are counted and left out.
 
     Parameters
     ----------

@@ -8,7 +8,9 @@ from pathlib import Path
 from .. import _core
 from . import sections
 from .data import Data
+from .data_section import data_section
 from .html import Markup, element, escape, join
+from .score_section import headline, score_section
 from .scores import score
 from .subject import Subject
 from .words import sentence
@@ -19,7 +21,10 @@ _STYLE = Path(__file__).with_name("style.css")
 def _headline(cards: list[tuple[str, str, str]]) -> Markup:
     return element(
         "dl",
-        *(element("div", element("dt", name), element("dd", value, element("small", said) if said else "")) for name, value, said in cards),
+        *(
+            element("div", element("dt", name), element("dd", value, element("small", said) if said else ""))
+            for name, value, said in cards
+        ),
         class_="headline",
     )
 
@@ -29,9 +34,9 @@ def page(subject: Subject, data: Data, title: str) -> Markup:
     complete = data.complete()
     scores = score(subject, complete)
     parts = [
-        ("data", "Data", sections.data_section(subject, data)),
+        ("data", "Data", data_section(subject, data)),
         ("model", "Model", sections.model_section(subject)),
-        ("scores", "Scores", sections.score_section(subject, scores, complete)),
+        ("scores", "Scores", score_section(subject, scores, complete)),
         ("pictures", "Pictures", sections.picture_section(subject, complete)),
         ("cost", "Time and memory", sections.cost_section(subject)),
         ("recipe", "How to reproduce", sections.recipe_section(subject, data)),
@@ -45,7 +50,7 @@ def page(subject: Subject, data: Data, title: str) -> Markup:
                 "header",
                 element("h1", title),
                 element("p", sentence(subject), class_="lead"),
-                _headline(sections.headline(subject, scores, complete)),
+                _headline(headline(subject, scores, complete)),
                 element("nav", links, aria_label="Sections"),
             ),
             element("main", *(element("section", element("h2", name), inside, id=key) for key, name, inside in parts)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -120,7 +121,11 @@ def _of_regression(subject: Subject, data: Data) -> Iterator[Picture]:
             f"Predictions of {name} against what was observed.",
             height=4.2,
         )
-    if len(subject.levels) or subject.core.has_intervals or (subject.core.has_uncertainty and subject.summary["loss"] == "square"):
+    if (
+        len(subject.levels)
+        or subject.core.has_intervals
+        or (subject.core.has_uncertainty and subject.summary["loss"] == "square")
+    ):
         yield Picture(
             "Calibration",
             partial(plot.calibration, subject.estimator, data.X, data.y),
@@ -147,8 +152,8 @@ def _of_classes(subject: Subject, data: Data) -> Iterator[Picture]:
         yield Picture(
             "Reliability of the probabilities",
             partial(charts.reliability, subject, data),
-            "How often the likeliest class is right against the probability it was given, and the diagonal of right probabilities",
-            "Whether probabilities hold what they promise: below the diagonal the model is too sure. Larger dots stand for more rows.",
+            "How often the likeliest class is right against the probability it was given, and the diagonal",
+            "Whether probabilities hold what they promise: below the diagonal the model is too sure. Larger dots, more rows.",
         )
 
 
@@ -187,6 +192,20 @@ def _as_written(drawn: Any) -> None:
             text.set_parse_math(False)
 
 
+def _svg(drawn: Any) -> bytes:
+    """Letters as outlines, the same everywhere; left to the fonts of the reader where ours lack one."""
+    from matplotlib import rc_context
+
+    for fonts in ("path", "none"):
+        text = io.BytesIO()
+        with rc_context({"svg.fonttype": fonts}), warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        if not any("missing from font" in str(warning.message) for warning in heard):
+            break
+    return text.getvalue()
+
+
 def figure(picture: Picture) -> Markup:
     """The picture as <figure>, its image an SVG inside the page, its title in the page's own letters."""
     try:
@@ -194,14 +213,13 @@ def figure(picture: Picture) -> Markup:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("a report needs matplotlib: pip install 'mercer[plot]'") from error
-    with rc_context({"svg.fonttype": "path", "svg.hashsalt": "mercer"}):
+    with rc_context({"svg.hashsalt": "mercer"}):
         drawn = Figure(figsize=(_WIDTH, picture.height), layout="constrained")
         ax = picture.draw(ax=drawn.subplots())
         ax.set_title("", loc="left")
         _as_written(drawn)
-        text = io.BytesIO()
-        drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    source = "data:image/svg+xml;base64," + base64.b64encode(text.getvalue()).decode("ascii")
+        text = _svg(drawn)
+    source = "data:image/svg+xml;base64," + base64.b64encode(text).decode("ascii")
     width, height = (round(96 * side) for side in (_WIDTH, picture.height))
     image = f'<img src="{source}" alt="{escape(picture.alt)}" width="{width}" height="{height}">'
     return element("figure", element("h3", picture.title), Markup(image), element("figcaption", picture.caption))

@@ -20,7 +20,7 @@ def _levels(subject: Subject) -> list[float]:
 
 
 def _kernel(subject: Subject) -> str:
-    """As settled; of processes, which learn its numbers, where the search began (if the estimator knows: models from files do not)."""
+    """As settled; of processes, which learn its numbers, where the search began (learned numbers, for models from files)."""
     return str(subject.estimator.kernel) if subject.summary["process"] else str(subject.summary["kernel"])
 
 
@@ -105,7 +105,14 @@ def _constructor(subject: Subject) -> tuple[str, dict[str, Any]]:
     seed = {"random_state": settings["seed"]}
     if summary["process"]:
         shared = {"mean": settings["mean"], "steps": estimator.steps, "restarts": estimator.restarts}
-        defaults = {"steps": 0, "restarts": 1, "law": "gaussian", "optimizer": "auto", "outputs": "independent", "posterior_draws": 8}
+        defaults = {
+            "steps": 0,
+            "restarts": 1,
+            "law": "gaussian",
+            "optimizer": "auto",
+            "outputs": "independent",
+            "posterior_draws": 8,
+        }
         if summary["process"] == "spectral_mixture":
             arguments: dict[str, Any] = {
                 "components": estimator.components,

@@ -48,7 +48,7 @@ class Scores:
 
     targets: list[TargetScore] = field(default_factory=list)
     levels: list[LevelScore] = field(default_factory=list)
-    crossed: float | None = None  # share of rows where a quantile is above the next
+    crossed: float | None = None  # share of pairs of neighbours, over rows, where a quantile is above the next
     inside: float | None = None  # share between the outermost quantiles
     accuracy: float | None = None
     majority: float | None = None  # accuracy of the most frequent class
@@ -118,7 +118,7 @@ def _quantiles(subject: Subject, data: Data) -> Scores:
     several = len(levels) > 1
     return Scores(
         levels=levels,
-        crossed=_mean((np.diff(bands) < 0).any(axis=1), w) if several else None,
+        crossed=_mean((np.diff(bands) < 0).mean(axis=1), w) if several else None,
         inside=_mean((bands[:, 0] <= y) & (y <= bands[:, -1]), w) if several else None,
         interval_coverage=None if intervals is None else _mean((intervals[0][:, 0] <= y) & (y <= intervals[1][:, 0]), w),
         interval_width=None if intervals is None else _mean(intervals[1][:, 0] - intervals[0][:, 0], w),

@@ -17,7 +17,7 @@ class Subject:
     def __init__(self, model: Any):
         fitted = getattr(model, "best_estimator_", model)  # of a search
         fitted = getattr(fitted, "estimator_", fitted)  # of ConformalRegressor
-        if not isinstance(fitted, CoreEstimator):
+        if not isinstance(fitted, CoreEstimator) or not hasattr(fitted, "predict"):
             known = "regressors, classifiers and processes of Mercer"
             raise ValueError(f"a report is of fitted {known}, not of {type(fitted).__name__} (of a pipeline, give the last step)")
         if not hasattr(fitted, "model_"):
@@ -34,7 +34,7 @@ class Subject:
 
     @property
     def kind(self) -> str:
-        """"classes", "quantiles", "process" or "mean"."""
+        """ "classes", "quantiles", "process" or "mean"."""
         if self.classes:
             return "classes"
         if len(self.levels):

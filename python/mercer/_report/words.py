@@ -51,7 +51,7 @@ _SKETCHES = {
 
 _KINDS = {
     "classes": "A classifier",
-    "quantiles": "Joint quantile regression",
+    "quantiles": "Kernel regression",
     "process": "A Gaussian process",
     "mean": "Kernel regression",
 }
@@ -72,10 +72,12 @@ def sentence(subject: Subject) -> str:
         what = f"{what} of a vector field"
     source = f"of {_names(subject.inputs)}"
     if subject.classes:
-        return f"{what}: {_names(subject.targets)} as one of {len(subject.classes)} classes ({_names(subject.classes)}), a function {source}."
+        classes = f"one of {len(subject.classes)} classes ({_names(subject.classes)})"
+        return f"{what}: {_names(subject.targets)} as {classes}, a function {source}."
     if len(subject.levels):
         levels = ", ".join(brief(level) for level in subject.levels)
-        return f"{what}: the {levels} {'quantiles' if len(subject.levels) > 1 else 'quantile'} of {subject.targets[0]}, functions {source}."
+        noun = "expectile" if subject.loss == "expectile" else "quantile"
+        return f"{what}: the {levels} {noun}{'s' * (len(subject.levels) > 1)} of {subject.targets[0]}, functions {source}."
     return f"{what}: {_names(subject.targets)}, a function {source}."
 
 
@@ -96,7 +98,8 @@ def _map(subject: Subject) -> str:
     if name == "fourier":
         drawn = {"mc": "independent", "monte_carlo": "independent", "quasi": "quasi-random", "qmc": "quasi-random"}
         how = drawn.get(summary["sampling"], summary["sampling"])
-        return f"{size} random Fourier frequencies ({how}), {counted(summary['features'], 'feature')}, seed {subject.settings['seed']}"
+        made = counted(summary["features"], "feature")
+        return f"{size} random Fourier frequencies ({how}), {made}, seed {subject.settings['seed']}"
     if summary["process"] == "vfe":
         return f"{counted(summary['features'], 'inducing input')}"
     return (
@@ -168,8 +171,8 @@ def model_facts(subject: Subject) -> Markup:
         pairs.append(("Noise", _noise(subject)))
     if summary["interval_level"] is not None:
         rows = counted(summary["calibration_rows"], "row")
-        promise = f"hold a new row with a probability of at least {percent(summary['interval_level'])}, calibrated on {rows} that the fit did not see"
-        pairs.append(("Intervals", promise))
+        promise = f"hold a new row with a probability of at least {percent(summary['interval_level'])}"
+        pairs.append(("Intervals", f"{promise}, calibrated on {rows} that the fit did not see"))
     solver = f"{counted(summary['n'], 'row')} by {summary['solver']} in {summary['precision']}, status {summary['status']}"
     pairs.append(("Fitted on", solver))
     return facts(pairs)
