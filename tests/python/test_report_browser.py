@@ -91,8 +91,10 @@ def test_in_a_browser(browser, address, width):
     for complete, natural, wide, high, left in images:
         assert complete and natural > 0 and left >= 0
         assert 200 <= wide <= width and high >= 150
+    browser.execute_script("document.querySelectorAll('details').forEach(e => e.open = true)")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     drawings = browser.execute_script(
-        "return [...document.querySelectorAll('svg')].map(e => { const b = e.getBoundingClientRect(); return [b.width, b.height] })"
+        "return [...document.querySelectorAll('svg')].map(e => e.getBoundingClientRect()).map(b => [b.width, b.height])"
     )
     assert all(wide > 20 and high > 5 for wide, high in drawings)
 

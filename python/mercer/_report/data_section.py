@@ -11,7 +11,8 @@ from .html import Markup, bars, element, join, table
 from .numbers import brief, counted, percent, place
 from .subject import Subject
 
-_MOST_COLUMNS = 40
+_MOST_COLUMNS = 100
+_FIRST_COLUMNS = 14
 _BINS = 24
 
 
@@ -35,16 +36,26 @@ def _column(name: object, values: Floats, dates: str) -> list[object]:
     return [name, low, place(float(np.median(finite)), dates), high, missing, drawn]
 
 
-def _column_table(subject: Subject, data: Data) -> Markup:
+def _column_tables(subject: Subject, data: Data) -> Markup:
+    """Targets and the first inputs; the others on demand."""
     rows = [_column(name, data.X[:, k], subject.dates[k]) for k, name in enumerate(subject.inputs[:_MOST_COLUMNS])]
     if not subject.classes:
         tag = element("span", "target", class_="tag")
-        rows += [_column(join([name, " ", tag]), data.y[:, a], "none") for a, name in enumerate(subject.targets[:_MOST_COLUMNS])]
+        shown = enumerate(subject.targets[:_MOST_COLUMNS])
+        rows = [_column(join([name, " ", tag]), data.y[:, a], "none") for a, name in shown] + rows
     head = ["Column", "Least", "Median", "Greatest", "Missing", "Distribution"]
     if not any(row[4] for row in rows):
         head.pop(4)
         rows = [row[:4] + row[5:] for row in rows]
-    return table(head, rows, "Columns that the model uses")
+    first = table(head, rows[:_FIRST_COLUMNS], "Columns that the model uses")
+    if len(rows) <= _FIRST_COLUMNS:
+        return first
+    unseen = len(subject.inputs) - _MOST_COLUMNS
+    more = counted(len(rows) - _FIRST_COLUMNS, "further column") + (
+        f" (of the inputs the first {_MOST_COLUMNS})" if unseen > 0 else ""
+    )
+    rest = table(head, rows[_FIRST_COLUMNS:], "Further columns that the model uses")
+    return join([first, element("details", element("summary", more), rest)])
 
 
 def _histogram(name: str, values: Floats) -> Markup:
@@ -90,15 +101,12 @@ def data_section(subject: Subject, data: Data) -> Markup:
         + (", weighted" if data.weights is not None else "")
         + ("." if data.missing else ", nothing missing.")
     )
-    more = len(subject.inputs) - _MOST_COLUMNS
     parts: list[object] = [element("p", opening)]
     if data.missing:
         parts.append(
             words.notes([f"{counted(data.missing, 'row has', 'rows have')} a missing cell; scores and pictures leave them out"])
         )
-    parts.append(_column_table(subject, data))
-    if more > 0:
-        parts.append(element("p", f"{counted(more, 'further input')} not shown."))
+    parts.append(_column_tables(subject, data))
     if subject.classes:
         parts.append(_class_table(subject, data))
     else:

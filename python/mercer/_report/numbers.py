@@ -78,7 +78,7 @@ def counts_days(dates: str) -> bool:
 def place(value: float, dates: str) -> str:
     """A value of an input column: a date where the column holds dates."""
     if not counts_days(dates) or not np.isfinite(value):
-        return brief(value, 6)
+        return brief(value, 6 if abs(value) >= 1000 else 4)  # years want their months
     text = str(as_dates(np.array([value])).astype("datetime64[m]")[0])
     return text.replace("T", " ") if dates in ("iso_datetime", "iso_instant") else text[: 7 if dates == "iso_month" else 10]
 

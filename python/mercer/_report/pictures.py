@@ -25,6 +25,7 @@ MOST_ROWS = 1500  # in a picture; more would not be seen, and every one takes a 
 MOST_OUTPUTS = 4
 MOST_STEPS = 200  # of a forecast
 _MOST_REGIONS = 6  # classes that a picture of regions can tell apart
+_LONGEST_LABEL = 44
 _WIDTH = 4.7  # inches: letters are readable when a phone shows it 328 pixels wide
 
 
@@ -177,7 +178,7 @@ def pictures(subject: Subject, data: Data) -> Iterator[Picture]:
 
 
 def _as_written(drawn: Any) -> None:
-    """Names from data mean what they say: a $ in them is no mathematics. Ticks of logarithmic axes are."""
+    """Names from data mean what they say: a $ in them is no mathematics, as ticks of logarithmic axes are. Long ones are cut."""
     from matplotlib.text import Text
 
     ticks = {
@@ -190,6 +191,9 @@ def _as_written(drawn: Any) -> None:
     for text in drawn.findobj(Text):
         if text not in ticks:
             text.set_parse_math(False)
+    for label in (label for ax in drawn.axes for label in (ax.xaxis.label, ax.yaxis.label)):
+        if len(label.get_text()) > _LONGEST_LABEL:
+            label.set_text(label.get_text()[: _LONGEST_LABEL - 1] + "…")
 
 
 def _svg(drawn: Any) -> bytes:

@@ -24,7 +24,7 @@ def headline(subject: Subject, scores: Scores, data: Data) -> list[tuple[str, st
     if scores.targets:
         several = len(scores.targets) > 1
         average = "mean over targets" if several else ""
-        cards.append(("R²", brief(float(np.mean([t.r2 for t in scores.targets])), 3), average or "1 is perfect, 0 the mean"))
+        cards.append(("R²", _fixed(float(np.mean([t.r2 for t in scores.targets])), 3), average or "1 is perfect, 0 the mean"))
         if not several:
             cards.append(("RMSE", brief(scores.targets[0].rmse, 3), f"in units of {subject.targets[0]}"))
         covered = [t.interval_coverage for t in scores.targets if t.interval_coverage is not None]
@@ -65,9 +65,14 @@ def _warning(subject: Subject, data: Data) -> Markup:
     return words.notes([remark])
 
 
+def _fixed(value: float, decimals: int = 4) -> str:
+    """R², whose digits count from 1 down."""
+    return "–" if np.isnan(value) else f"{value:.{decimals}f}".replace("-", "−") if abs(value) < 100 else brief(value, 3)
+
+
 def _target_table(scores: Scores) -> Markup:
     columns = [
-        ("R²", [brief(t.r2) for t in scores.targets]),
+        ("R²", [_fixed(t.r2) for t in scores.targets]),
         ("RMSE", [brief(t.rmse) for t in scores.targets]),
         ("MAE", [brief(t.mae) for t in scores.targets]),
         ("Log density", [brief(t.log_density) for t in scores.targets]),

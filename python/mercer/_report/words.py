@@ -60,9 +60,12 @@ _LIGHT = 1e-4  # share of the variance below which a component is not worth a li
 _LONGEST_KERNEL = 300  # characters of a kernel worth reading
 
 
-def _names(names: list[str], most: int = 8) -> str:
-    more = f" and {counted(len(names) - most, 'other')}" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _names(names: list[str], most: int = 8, room: int = 90) -> str:
+    """The first of them, so many or so many letters, and how many others."""
+    ends = np.cumsum([len(name) + 2 for name in names])
+    shown = max(1, min(most, int(np.searchsorted(ends, room))))
+    more = f" and {counted(len(names) - shown, 'other')}" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
 
 
 def sentence(subject: Subject) -> str:
