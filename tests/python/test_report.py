@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from mercer import (
     KernelRegressorCV,
     SpectralMixtureGP,
 )
+from mercer.__main__ import main
 from mercer._report import report_file
 from mercer._report.data import from_arrays, from_file, looks_fitted
 from mercer._report.recipe import code, command
@@ -100,6 +102,7 @@ def models(X, y):
         "gp": (ExactGP(steps=10), X, y),
         "inducing": (ExactGP(steps=10, inducing=15), X, y),
         "series": (SpectralMixtureGP(components=2, points=30, steps=20), t, wave),
+        "exact series": (ExactGP("spectral_mixture:2", steps=10), t, wave),
         "dates": (SpectralMixtureGP(components=2, points=30, steps=20), np.datetime64("2020-01-01") + t.astype(int), wave),
         "spectral table": (SpectralMixtureGP(components=2, points=30, steps=10), X, y),
     }
@@ -441,27 +444,29 @@ def test_times_of_series_from_files(times, shown, after, program, tmp_path):
     assert following == (pytest.approx(after, abs=0.01) if isinstance(after, float) else after)
 
 
-def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "mercer", *map(str, arguments)], capture_output=True, text=True, check=False)
-
-
 def test_from_a_shell(wave, tmp_path, monkeypatch):
-    from pathlib import Path
-
     monkeypatch.setenv("PYTHONPATH", str(Path(mercer.__file__).parents[1]))
     X, y = wave
     model = tmp_path / "model.mercer"
     KernelRegressor(features=30).fit(X, y).save(model)
     data = table(tmp_path / "test.csv", X, y, ["x0", "x1"], "y0")
     page = tmp_path / "report.html"
-    done = run("report", model, data, "-o", page, "--title", "A wave")
+    words = [sys.executable, "-m", "mercer", "report", model, data, "-o", page, "--title", "A wave"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout == f"wrote {page}\n" and done.stderr == ""
     text = page.read_text(encoding="utf-8")
     checked(text)
     assert "<h1>A wave</h1>" in text and "300 rows of test.csv" in text
 
-    lesson = run()
-    assert lesson.returncode == 0 and "python -m mercer report" in lesson.stdout
+
+def test_what_the_shell_says(wave, tmp_path, capsys):
+    """A lesson without arguments; one line for what goes wrong."""
+    assert main([]) == 0
+    assert "python -m mercer report" in capsys.readouterr().out
+    X, y = wave
+    model = tmp_path / "model.mercer"
+    KernelRegressor(features=30).fit(X, y).save(model)
+    data = table(tmp_path / "test.csv", X, y, ["x0", "x1"], "y0")
     for arguments, message in (
         ((tmp_path / "none.mercer", data), "none.mercer: cannot open"),
         ((model, tmp_path / "none.csv"), "none.csv"),
@@ -469,6 +474,6 @@ def test_from_a_shell(wave, tmp_path, monkeypatch):
         ((model, table(tmp_path / "untold.csv", X, y, ["x0", "x1"], "z")), "'y0'"),
         ((model, data, "-o", tmp_path / "no" / "such" / "folder.html"), "folder.html"),
     ):
-        failed = run("report", *arguments)
-        assert failed.returncode == 2 and failed.stderr.count("\n") == 1, failed.stderr
-        assert failed.stderr.startswith("mercer: ") and message in failed.stderr
+        assert main(["report", *map(str, arguments)]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and said.startswith("mercer: ") and message in said

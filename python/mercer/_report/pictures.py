@@ -59,6 +59,10 @@ def _answers(subject: Subject) -> str:
     return {"pinball": "Quantiles", "expectile": "Expectiles"}.get(subject.loss, "Predictions")
 
 
+def _labels(subject: Subject, data: Data) -> Any:
+    return np.asarray(subject.estimator.classes_)[data.y[:, 0].astype(int)]
+
+
 def movements(subject: Subject, X: Floats) -> Floats:
     """How far predictions move, in all outputs together, when one input goes through its range and the others stay at their
     medians."""
@@ -83,7 +87,7 @@ def _of_series(subject: Subject, data: Data) -> Iterator[Picture]:
             f"Forecast of {name} over {horizon} steps after the last training row, with bands",
             f"What the model expects of {name} in the next {counted(horizon, 'step')} after its training rows.",
         )
-        if subject.summary["process"] == "spectral_mixture":
+        if subject.has_spectrum:
             yield Picture(
                 f"Spectrum of {name}",
                 partial(plot.spectrum, subject.estimator, output=a, series=history),
@@ -122,11 +126,7 @@ def _of_regression(subject: Subject, data: Data) -> Iterator[Picture]:
             f"Predictions of {name} against what was observed.",
             height=4.2,
         )
-    if (
-        len(subject.levels)
-        or subject.core.has_intervals
-        or (subject.core.has_uncertainty and subject.summary["loss"] == "square")
-    ):
+    if subject.has_bands:
         yield Picture(
             "Calibration",
             partial(plot.calibration, subject.estimator, data.X, data.y),
@@ -140,11 +140,10 @@ def _of_classes(subject: Subject, data: Data) -> Iterator[Picture]:
     some = data.some(MOST_ROWS)
     if subject.core.inputs >= 2 and len(subject.classes) <= _MOST_REGIONS:
         first, second = (int(k) for k in np.argsort(-movements(subject, some.X), kind="stable")[:2])
-        labels = np.asarray(subject.estimator.classes_)[some.y[:, 0].astype(int)]
         others = "" if subject.core.inputs == 2 else ", the inputs that move predictions most; others at their medians"
         yield Picture(
             "Regions of the classes",
-            partial(plot.decision, subject.estimator, some.X, labels, features=(first, second)),
+            partial(plot.decision, subject.estimator, some.X, _labels(subject, some), features=(first, second)),
             f"Regions of the classes over {subject.inputs[first]} and {subject.inputs[second]}, with the rows as points",
             f"What the model says over {subject.inputs[first]} and {subject.inputs[second]}{others}.",
             height=4.2,
@@ -152,9 +151,10 @@ def _of_classes(subject: Subject, data: Data) -> Iterator[Picture]:
     if subject.gives_probabilities:
         yield Picture(
             "Reliability of the probabilities",
-            partial(charts.reliability, subject, data),
+            partial(plot.calibration, subject.estimator, data.X, _labels(subject, data)),
             "How often the likeliest class is right against the probability it was given, and the diagonal",
-            "Whether probabilities hold what they promise: below the diagonal the model is too sure. Larger dots, more rows.",
+            "Whether probabilities hold what they promise: below the diagonal the model is too sure.",
+            height=4.2,
         )
 
 

@@ -55,6 +55,19 @@ class Subject:
         return self.kind == "classes" and self.summary["loss"] in ("logistic", "multinomial")
 
     @property
+    def has_spectrum(self) -> bool:
+        """A learned spectrum, by random points or by exact likelihood."""
+        summary = self.summary
+        return bool(summary["process"]) and "spectral_mixture" in (summary["process"], summary["kernel"].partition("(")[0])
+
+    @property
+    def has_bands(self) -> bool:
+        """Something that promises a share of the rows: quantiles, intervals, standard deviations."""
+        if self.core.has_intervals or self.loss == "pinball":
+            return True
+        return self.core.has_uncertainty and self.summary["loss"] == "square"
+
+    @property
     def loss(self) -> str:
         """Name without parameters."""
         return str(self.summary["loss"]).partition(":")[0]
