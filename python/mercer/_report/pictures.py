@@ -96,6 +96,12 @@ def _of_series(subject: Subject, data: Data) -> Iterator[Picture]:
             )
 
 
+def _field_height(X: Floats) -> float:
+    """Inches that let both inputs have the same scale."""
+    wide, tall = np.maximum(np.ptp(X, axis=0), 1e-300)
+    return float(np.clip(0.8 + 3.1 * tall / wide, 2.8, 5.4))
+
+
 def _of_regression(subject: Subject, data: Data) -> Iterator[Picture]:
     some = data.some(MOST_ROWS)
     if subject.is_field:
@@ -104,7 +110,7 @@ def _of_regression(subject: Subject, data: Data) -> Iterator[Picture]:
             partial(plot.field, subject.estimator, some.X, some.y),
             f"Arrows of the field ({', '.join(subject.targets)}) over {' and '.join(subject.inputs)}",
             "The fitted field, how large and how certain it is, and the rows.",
-            height=4.4,
+            height=_field_height(some.X),
         )
     if subject.is_series:
         yield from _of_series(subject, data)

@@ -43,7 +43,7 @@ def cost_section(subject: Subject) -> Markup:
             ("Time of the fit", duration(total) + (f": {stages}" if stages else "")),
             ("Peak memory", f"{amount(subject.summary['peak_memory_bytes'])} resident, of the whole process that fitted"),
             (
-                "Size of the model",
+                "Model size",
                 f"{amount(len(subject.core.to_bytes()))}, {counted(subject.summary['parameters'], 'parameter')}",
             ),
         ]
