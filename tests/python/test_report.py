@@ -86,6 +86,7 @@ def models(X, y):
     wave = np.sin(t / 2) + 0.1 * X[:, 0]
     return {
         "regressor": (KernelRegressor(features=40), X, y),
+        "cg": (KernelRegressor(features=40, solver="cg", penalty=1e-3, tolerance=1e-9), X, y),
         "sketch": (KernelRegressor(map="p-sr", features=30), X, y),
         "huber": (KernelRegressor(features=30, loss="huber:1.345", penalty=1e-3), X, y),
         "exact": (KernelRegressor(map="exact"), X, y),
@@ -98,6 +99,7 @@ def models(X, y):
         "quantiles": (KernelQuantileRegressor([0.1, 0.5, 0.9], features=30, non_crossing=True), X, y),
         "median": (KernelQuantileRegressor(features=30), X, y),
         "conformal": (ConformalRegressor(KernelRegressor(features=30), level=0.8), X, y),
+        "conformal series": (ConformalRegressor(KernelRegressor(features=30), time_order=True), X, y),
         "conformal quantiles": (ConformalRegressor(KernelQuantileRegressor([0.1, 0.9], features=30)), X, y),
         "gp": (ExactGP(steps=10), X, y),
         "inducing": (ExactGP(steps=10, inducing=15), X, y),
@@ -306,6 +308,16 @@ def test_python_code_gives_the_same_model(kind, small):
         assert np.allclose(again.predict(X), model.predict(X), rtol=1e-6, atol=1e-6 * np.std(y))
 
 
+def test_weights_are_in_the_recipe(small):
+    X, y = small
+    weights = np.linspace(0.5, 2, len(y))
+    model = KernelRegressor(features=30).fit(X, y, sample_weight=weights)
+    names = {"X": X, "y": y, "weights": weights}
+    exec(code(Subject(model)), names)
+    assert np.allclose(names["model"].predict(X), model.predict(X), rtol=1e-6, atol=1e-6)
+    assert "weighted" in mercer.report(model, X, y, sample_weight=weights)
+
+
 def table(path, X, y, names=("a", "b"), target="y"):
     lines = [",".join([*names, target])] + [",".join(map(str, [*row, value])) for row, value in zip(X.tolist(), y, strict=True)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -315,6 +327,7 @@ def table(path, X, y, names=("a", "b"), target="y"):
 FITS = {
     "mean": ["--map", "fourier:40"],
     "plain": ["--map", "fourier:40", "--no-standardize", "--no-intercept", "--seed", "5"],
+    "approximate": ["--map", "fourier:40", "--solver", "cg", "--penalty", "0.001"],
     "robust": ["--map", "nystrom:40", "--loss", "huber:1.345"],
     "quantiles": ["--quantiles", "0.1,0.5,0.9", "--non-crossing"],
     "expectiles": ["--loss", "expectile:0.1,0.5,0.9", "--map", "fourier:30"],

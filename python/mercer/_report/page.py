@@ -15,6 +15,7 @@ from .scores import score
 from .subject import Subject
 from .words import sentence
 
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _STYLE = Path(__file__).with_name("style.css")
 
 
@@ -62,6 +63,8 @@ def page(subject: Subject, data: Data, title: str) -> Markup:
     return Markup(
         "<!DOCTYPE html>\n"
         '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        # Nothing is fetched and nothing runs, whatever the data say.
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<link rel="icon" href="data:,">\n'
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"

@@ -9,6 +9,7 @@ from .subject import Subject
 
 _MOST_INPUTS = 30  # names written out
 _LINE = 72
+_APPROXIMATE = ("cg", "refined", "sgd", "adam")  # solvers whose answers are their own; the others agree
 
 
 def _number(value: float) -> str:
@@ -22,6 +23,11 @@ def _levels(subject: Subject) -> list[float]:
 def _kernel(subject: Subject) -> str:
     """As settled; of processes, which learn its numbers, where the search began (learned numbers, for models from files)."""
     return str(subject.estimator.kernel) if subject.summary["process"] else str(subject.summary["kernel"])
+
+
+def _in_time_order(subject: Subject) -> bool:
+    """Whether the last rows calibrate intervals, as far as the estimator remembers."""
+    return bool(getattr(subject.estimator, "_extra_options", {}).get("time_order"))
 
 
 def command(subject: Subject, file: str, *, drops: bool = False) -> str:
@@ -40,16 +46,19 @@ def command(subject: Subject, file: str, *, drops: bool = False) -> str:
     else:
         words += ["--kernel", _kernel(subject), "--map", summary["map"]]
         if len(subject.levels) and subject.loss == "pinball":
-            words += ["--quantiles", ",".join(f"{level:g}" for level in subject.levels)]
+            words += ["--quantiles", ",".join(map(_number, subject.levels))]
             words += ["--non-crossing"] if settings["non_crossing"] else []
         elif summary["loss"] != "square":
             words += ["--loss", summary["loss"]]
         words += ["--penalty", _number(summary["penalty"])]
+        words += ["--solver", summary["solver"]] if summary["solver"] in _APPROXIMATE else []
+        words += ["--tolerance", tolerance] if (tolerance := getattr(subject.estimator, "tolerance", None)) else []
         words += [] if settings["intercept"] else ["--no-intercept"]
         words += [] if summary["precision"] == "float64" else ["--precision", summary["precision"]]
     words += ["--classify"] if subject.classes else []
     words += [] if settings["standardize"] else ["--no-standardize"]
     words += [] if summary["interval_level"] is None else ["--conformal", summary["interval_level"]]
+    words += ["--split", "time"] if _in_time_order(subject) else []
     words += ["--missing", "drop"] if drops else []
     words += ["--seed", settings["seed"], "-o", "model.mercer"]
     return _broken([str(word) for word in words])
@@ -95,9 +104,11 @@ def code(subject: Subject) -> str:
     names = [name]
     level = subject.summary["interval_level"]
     if level is not None:
-        call = f"ConformalRegressor({call}, level={level!r})"
+        call = f"ConformalRegressor({call}, level={level!r}{', time_order=True' if _in_time_order(subject) else ''})"
         names.insert(0, "ConformalRegressor")
-    return f"from mercer import {', '.join(names)}\n\nmodel = {call}\nmodel.fit(X, y)"
+    weighted = subject.summary["weight"] != subject.summary["n"]
+    fit = "model.fit(X, y, sample_weight=weights)" if weighted else "model.fit(X, y)"
+    return f"from mercer import {', '.join(names)}\n\nmodel = {call}\n{fit}"
 
 
 def _constructor(subject: Subject) -> tuple[str, dict[str, Any]]:
@@ -136,6 +147,10 @@ def _constructor(subject: Subject) -> tuple[str, dict[str, Any]]:
         arguments["loss"] = summary["loss"]
     if subject.kind == "mean" and not settings["intercept"]:
         arguments["intercept"] = False
+    if subject.kind == "mean" and summary["solver"] in _APPROXIMATE:
+        arguments["solver"] = summary["solver"]
+    if getattr(estimator, "tolerance", None):
+        arguments["tolerance"] = estimator.tolerance
     if not settings["standardize"]:
         arguments["standardize"] = False
     if summary["precision"] != "float64":
