@@ -2,7 +2,7 @@
 # Installs what Mercer needs to build, test and demonstrate itself: Debian packages, and a Python environment under
 # build/venv for the command line tests and the benchmarks against peers. Idempotent: it looks first, and installs only what is missing.
 #   tools/setup.sh build          compiler, CMake and the libraries of docs/design.md
-#   tools/setup.sh test           the above, and build/venv with numpy, scipy, scikit-learn, pytest …
+#   tools/setup.sh test           the above, build/venv with numpy, scipy, scikit-learn, pytest …, and a browser for reports
 #   tools/setup.sh lint           the above, and clang-format, clang-tidy
 #   tools/setup.sh wheel          what `pip install .` compiles with and pip does not bring: compiler and headers
 set -euo pipefail
@@ -15,7 +15,7 @@ packages=("${headers[@]}" cmake ninja-build pkg-config python3 libopenblas0-pthr
 case $what in
   wheel) packages=("${headers[@]}") ;;
   build) ;;
-  test)  packages+=(python3-venv clang libclang-rt-dev) ;;
+  test)  packages+=(python3-venv clang libclang-rt-dev chromium chromium-driver) ;;
   lint)  packages+=(python3-venv clang libclang-rt-dev clang-format clang-tidy) ;;
   *) echo "tools/setup.sh: unknown argument '$what' (build, test, lint or wheel)" >&2; exit 2 ;;
 esac

@@ -9,5 +9,6 @@ void bind_model(nanobind::module_& module);
 void bind_parts(nanobind::module_& module);
 void bind_fit(nanobind::module_& module);
 void bind_statistics(nanobind::module_& module);
+void bind_table(nanobind::module_& module);
 
 }  // namespace mercer::python

@@ -211,7 +211,7 @@ nb::dict columns(const Model& model) {
   names["inputs"] = schema.input_names();
   names["targets"] = schema.targets;
   names["outputs"] = model.classes().empty() ? model.state().recipe.output_names() : model.classes();
-  names["dates"] = schema.inputs.size() == 1 && schema.inputs.front().dates != DateFormat::none
+  names["dates"] = schema.inputs.size() == 1 && counts_days(schema.inputs.front().dates)  // decimal years are numbers
                        ? nb::object(nb::cast(to_string(schema.inputs.front().dates)))
                        : nb::none();
   return names;

@@ -46,5 +46,6 @@ NB_MODULE(_core, module) {
   mercer::python::bind_parts(module);
   mercer::python::bind_fit(module);
   mercer::python::bind_statistics(module);
+  mercer::python::bind_table(module);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&mercer::python::wait_for_abandoned));
 }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._base import Floats, seed_of, whole
+from ._base import Floats, seed_of, squeeze, whole
 from ._regression import MeanPredictor
 from ._times import as_dates, as_times
 from .kernels import Kernel, text_of
@@ -49,7 +49,7 @@ class _Process(MeanPredictor):
     def forecast(self, horizon: int) -> tuple[NDArray[Any], Floats, Floats]:
         """The next ``horizon`` steps of a series: times (dates, if it was fitted to dates), mean and standard deviation."""
         times = self.model_.future(horizon)
-        mean, deviation = self.predict(times[:, None], return_std=True)
+        mean, deviation = (squeeze(part, self._flat) for part in self.model_.predict_std(times[:, None]))
         return (as_dates(times) if self._dates else times), mean, deviation
 
     def plot_forecast(self, horizon: int, **options: Any) -> Any:
