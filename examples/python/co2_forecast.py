@@ -36,6 +36,6 @@ for part in model.spectrum()[:4]:
 
 # %%
 fig, axes = plt.subplots(2, 1, figsize=(8, 7.5), layout="constrained")
-ax = mercer.plot.forecast(model, ahead, history=(year, ppm), ax=axes[0])
+ax = mercer.plot.forecast(model, ahead, history=(year[-264:], ppm[-264:]), ax=axes[0])
 ax.set(xlabel="", ylabel="CO₂ (ppm)")
 mercer.plot.spectrum(model, ax=axes[1])

@@ -39,7 +39,7 @@ for ax, (name, model) in zip(axes, kinds.items(), strict=True):
     out = (y_test < lower) | (y_test > upper)
     ax.vlines(np.arange(len(order)), lower[order], upper[order], color="#2f6db3", alpha=0.35, linewidth=2)
     ax.scatter(np.arange(len(order)), y_test[order], s=12, c=np.where(out[order], "#d9822b", "#1b1f24"), zorder=3)
-    ax.set_title(f"{name}: {np.mean(~out):.0%} inside", loc="left", fontsize=11, fontweight="semibold")
+    ax.set_title(f"{name}: {np.mean(~out):.0%} inside", loc="left", fontsize=11, fontweight="bold")
     ax.set_xlabel("test patients, by the middle of their interval")
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("progression after a year")

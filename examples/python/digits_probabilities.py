@@ -33,4 +33,4 @@ for ax, i in zip(axes.flat, np.argsort(sure), strict=False):
     ax.set(xticks=[], yticks=[])
     ax.set_title(f"{first} ({chances[i, first]:.0%}) or {second} ({chances[i, second]:.0%})\nis a {y_test[i]}", fontsize=9,
                  color="#1b1f24" if first == y_test[i] else "#d9822b")
-fig.suptitle("The least certain digits", x=0.01, ha="left", fontsize=11, fontweight="semibold")
+fig.suptitle("The least certain digits", x=0.01, ha="left", fontsize=11, fontweight="bold")

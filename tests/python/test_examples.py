@@ -1,0 +1,46 @@
+"""The scripts in examples/python run, say something and draw something."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted(path for path in (ROOT / "examples/python").glob("*.py") if path.name != "example_data.py")
+RUN = """
+import runpy, sys
+import matplotlib.pyplot as plt
+sys.path.insert(0, sys.argv[1].rpartition("/")[0])
+runpy.run_path(sys.argv[1], run_name="__main__")
+assert plt.get_fignums(), "no picture"
+for number in plt.get_fignums():
+    plt.figure(number).savefig(sys.argv[2] + f"/{number}.png")
+"""
+
+
+def run(script, folder, data=None):
+    """In a process of its own, where warnings of ours are errors; with ``data`` as the data folder if given."""
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT / "python")}
+    if data is not None:
+        environment["MERCER_DATA"] = str(data)
+    done = subprocess.run([sys.executable, "-c", RUN, str(script), str(folder)], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    return done
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_example(script, tmp_path):
+    done = run(script, tmp_path)
+    assert "Warning" not in done.stderr
+
+
+@pytest.mark.parametrize("script", [path for path in SCRIPTS if "example_data" in path.read_text()], ids=lambda path: path.stem)
+def test_example_without_the_data_folder(script, tmp_path):
+    run(script, tmp_path, data=tmp_path / "absent")
+
+
+def test_there_are_examples():
+    assert len(SCRIPTS) >= 6
