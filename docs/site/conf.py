@@ -55,8 +55,9 @@ sphinx_gallery_conf = {
 
 
 def skip(app, what, name, member, skip, options):
-    """scikit-learn's request methods are the same everywhere and say nothing of ours."""
-    return True if name.startswith("set_") and name.endswith("_request") else None
+    """What scikit-learn brings (metadata requests, set_output) is in its own reference."""
+    request = name.startswith("set_") and name.endswith("_request")
+    return True if request or str(getattr(member, "__module__", "")).startswith("sklearn") else None
 
 
 def setup(app):
