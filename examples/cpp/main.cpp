@@ -1,5 +1,5 @@
-// Loads a model that somebody trained (in Python, in a shell, on a cluster) and answers with it: one line of inputs in, one line of predictions out, each with
-// its standard deviation.
+// Loads a model that somebody trained (in Python, in a shell, on a cluster) and answers with it: a line of inputs in, a line
+// of predictions out, each with its standard deviation.
 //     serve MODEL.mercer < rows.txt
 #include <mercer/mercer.hpp>
 
@@ -7,20 +7,24 @@
 #include <iostream>
 #include <vector>
 
-int main(int argc, char** argv) try {
-  if (argc != 2) throw mercer::Error("usage: serve MODEL.mercer < rows.txt");
-  const mercer::Model model = mercer::Model::load(argv[1]);
-  if (!model.has_uncertainty()) throw mercer::Error("this model keeps no standard deviations");
-  std::vector<double> x(static_cast<std::size_t>(model.inputs()));
-  std::vector<double> mean(static_cast<std::size_t>(model.outputs())), deviation(mean.size());
-  for (;;) {
-    for (double& value : x) std::cin >> value;
-    if (!std::cin) break;
-    model.predict({x.data(), 1, model.inputs()}, {mean.data(), 1, model.outputs()}, {deviation.data(), 1, model.outputs()});
-    for (std::size_t a = 0; a < mean.size(); ++a) std::printf("%s%.6f +- %.6f", a == 0 ? "" : ", ", mean[a], deviation[a]);
-    std::printf("\n");
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: serve MODEL.mercer < rows.txt\n");
+    return 2;
   }
-} catch (const mercer::Error& error) {
-  std::fprintf(stderr, "serve: %s\n", error.what());
-  return 1;
+  try {
+    const mercer::Model model = mercer::Model::load(argv[1]);
+    const mercer::Index d = model.inputs(), p = model.outputs();
+    std::vector<double> x(d), mean(p), deviation(p);
+    for (;;) {
+      for (double& value : x) std::cin >> value;
+      if (!std::cin) return 0;
+      model.predict({x.data(), 1, d}, {mean.data(), 1, p}, {deviation.data(), 1, p});
+      for (mercer::Index a = 0; a < p; ++a) std::printf("%s%.6f +- %.6f", a == 0 ? "" : ", ", mean[a], deviation[a]);
+      std::printf("\n");
+    }
+  } catch (const mercer::Error& error) {
+    std::fprintf(stderr, "serve: %s\n", error.what());
+    return 1;
+  }
 }

@@ -44,3 +44,36 @@ def test_example_without_the_data_folder(script, tmp_path):
 
 def test_there_are_examples():
     assert len(SCRIPTS) >= 6
+
+
+def test_cpp_example_predicts_as_python(tmp_path):
+    """examples/cpp, built by find_package against an installed library, answers for a model trained here."""
+    import numpy as np
+
+    from mercer import KernelRegressor
+
+    build = ROOT / "build/release"
+    if not (build / "libmercer.so").exists():
+        pytest.skip("the shared library is not built")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (300, 2))
+    flow = np.column_stack([-X[:, 1], X[:, 0]]) + 0.01 * rng.normal(size=(300, 2))
+    model = KernelRegressor("divergence_free(gaussian(1))", features=200).fit(X, flow)
+    model.save(tmp_path / "flow.mercer")
+    for command in (
+        ["cmake", "--install", build, "--prefix", tmp_path / "prefix"],
+        ["cmake", "-S", ROOT / "examples/cpp", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}"],
+        ["cmake", "--build", tmp_path / "build"],
+    ):
+        subprocess.run(command, check=True, capture_output=True)
+    asked = np.array([[0.3, -0.2], [0.5, 0.5]])
+    done = subprocess.run(
+        [tmp_path / "build/serve", tmp_path / "flow.mercer"],
+        input="\n".join(" ".join(map(str, row)) for row in asked.tolist()),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    mean, std = model.predict(asked, return_std=True)
+    expected = [", ".join(f"{m:.6f} +- {s:.6f}" for m, s in zip(*row, strict=True)) for row in zip(mean, std, strict=True)]
+    assert done.stdout.splitlines() == expected
