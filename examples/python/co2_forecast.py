@@ -2,7 +2,8 @@
 A series that explains itself
 =============================
 
-Monthly carbon dioxide: a spectral-mixture process finds the trend and the seasons by itself, says what it found, and goes on with bands.
+Monthly carbon dioxide: a spectral-mixture process finds the trend and the seasons by itself, says what it
+found, and goes on with bands.
 """
 
 import matplotlib.pyplot as plt
@@ -22,10 +23,12 @@ known = len(year) - ahead
 model = SpectralMixtureGP(components=10, steps=200).fit(year[:known], ppm[:known])
 times, mean, std = model.forecast(ahead)
 inside = np.abs(ppm[known:] - mean) < 1.645 * std
-print(f"RMSE {np.sqrt(np.mean((ppm[known:] - mean) ** 2)):.2f} ppm over eleven years; 90 % bands hold {inside.mean():.0%} of the months")
+print(f"RMSE {np.sqrt(np.mean((ppm[known:] - mean) ** 2)):.2f} ppm over eleven years")
+print(f"90 % bands hold {inside.mean():.0%} of the months")
 
 # %%
-# What the fit has to say should be read: bands know what comes back or wanders as it did, not a trend that changes its course.
+# What the fit has to say should be read: bands know what comes back or wanders as it did, not a trend that
+# changes its course.
 for note in model.notes_:
     print("-", note)
 

@@ -2,8 +2,9 @@
 Intervals that hold, whatever the model
 =======================================
 
-How will diabetes progress within a year? ``ConformalRegressor`` keeps a fifth of the rows out of the fit to calibrate intervals: new patients like the old
-ones fall inside with the probability promised, even where the model is wrong.
+How will diabetes progress within a year? ``ConformalRegressor`` keeps a fifth of the rows out of the fit to
+calibrate intervals: new patients like the old ones fall inside with the probability promised, even where the
+model is wrong.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +20,9 @@ X, y = load_diabetes(return_X_y=True)
 # One split says little, since 111 patients are few to test a coverage on: twenty splits.
 kinds = {
     "around a mean": ConformalRegressor(KernelRegressor(features=100), level=0.9),
-    "around quantiles": ConformalRegressor(KernelQuantileRegressor([0.05, 0.95], map="nystrom", features=50, penalty=0.01), level=0.9),
+    "around quantiles": ConformalRegressor(
+        KernelQuantileRegressor([0.05, 0.95], map="nystrom", features=50, penalty=0.01), level=0.9
+    ),
 }
 for name, model in kinds.items():
     covered, widths = [], []

@@ -1,5 +1,5 @@
-"""Data of the examples: real where the project's data folder is at hand (MERCER_DATA, or ../shared/data beside the checkout), else of the
-same kind, made up. Each function returns arrays and says which it was."""
+"""Data of the examples: real where the project's data folder is at hand (MERCER_DATA, or ../shared/data beside the
+checkout), else of the same kind, made up. Each function returns arrays and says which it was."""
 
 import csv
 import gzip
@@ -18,7 +18,7 @@ def _table(name, skip=1):
 
 
 def currents():
-    """Places (km) and velocities (m/s) of ocean drifters: the GLAD experiment in the Gulf of Mexico; or two eddies and an outflow."""
+    """Places (km) and velocities (m/s) of drifters: the GLAD experiment in the Gulf of Mexico; or two eddies and an outflow."""
     table = _table("fields/drifters-glad.csv")
     if table is not None:
         return table[:, :2], table[:, 2:], "drifters of the GLAD experiment"
@@ -49,12 +49,13 @@ def carbon_dioxide():
     if table is not None:
         return table[:, 0], table[:, 1], "carbon dioxide at Mauna Loa"
     years = 1959 + np.arange(468) / 12
-    ppm = 315 + 0.75 * (years - 1959) + 0.012 * (years - 1959) ** 2 + 2.8 * np.sin(2 * np.pi * years) + 0.8 * np.sin(4 * np.pi * years)
+    since = years - 1959
+    ppm = 315 + 0.75 * since + 0.012 * since**2 + 2.8 * np.sin(2 * np.pi * years) + 0.8 * np.sin(4 * np.pi * years)
     return years, ppm + 0.3 * np.random.default_rng(0).normal(size=468), "a made-up trend with seasons"
 
 
 def buildings():
-    """Eight measures of 768 buildings, and the energy that heating and cooling take: Tsanas and Xifara's data; or a surface like it."""
+    """Eight measures of 768 buildings, and the energy to heat and cool them: Tsanas and Xifara's data; or a surface like it."""
     path = FOLDER / "multi-target/enb.arff.gz"
     if path.exists():
         with gzip.open(path, "rt") as file:

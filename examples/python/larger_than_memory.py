@@ -2,8 +2,9 @@
 Rows that do not fit in memory
 ==============================
 
-Ridge with random features needs one pass over the rows and a matrix whose size does not depend on how many there are. So a memory map, an HDF5 dataset or Parquet
-files are as good as an array; and rows that arrive over time can be added as they come.
+Ridge with random features needs one pass over the rows and a matrix whose size does not depend on how many
+there are. So a memory map, an HDF5 dataset or Parquet files are as good as an array; and rows that arrive
+over time can be added as they come.
 """
 
 import tempfile
@@ -40,7 +41,8 @@ error = np.sqrt(np.mean((model.predict(x_test) - friedman(x_test)) ** 2))
 print(f"{model.summary_['n']} rows: RMSE {error:.3f} from the function itself; the noise of a row is 1")
 
 # %%
-# The same rows as they might come in over time: ``partial_fit`` adds blocks to statistics that are exact, so the order does not matter and nothing is forgotten.
+# The same rows as they might come in over time: ``partial_fit`` adds blocks to statistics that are exact, so
+# the order does not matter and nothing is forgotten.
 growing = KernelRegressor(features=200)
 seen, errors = [], []
 for first, last in zip([0, 300, 1000, 3000, 10_000, 30_000], [300, 1000, 3000, 10_000, 30_000, rows], strict=True):

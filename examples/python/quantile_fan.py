@@ -2,8 +2,9 @@
 A fan of quantiles that do not cross
 ====================================
 
-The head of a motorcyclist in a simulated crash: noise is small before the impact and large after it, so that a mean with one deviation says too much in one
-place and too little in another. Five quantiles fitted together follow the spread, and never cross.
+The head of a motorcyclist in a simulated crash: noise is small before the impact and large after it, so that
+a mean with one deviation says too much in one place and too little in another. Five quantiles fitted together
+follow the spread, and never cross.
 """
 
 import numpy as np

@@ -2,8 +2,9 @@
 Several targets at once
 =======================
 
-How much energy does a building take to heat and to cool? The two are nearly the same question. ``Decomposable(k, "covariance")`` is the kernel that
-says so: what is learned of one target counts for the other as far as they go together.
+How much energy does a building take to heat and to cool? The two are nearly the same question.
+``Decomposable(k, "covariance")`` is the kernel that says so: what is learned of one target counts for the
+other as far as they go together.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +22,8 @@ Y = pd.DataFrame(Y, columns=["heating", "cooling"])
 print(f"{source}; correlation of the targets {Y.corr().iloc[0, 1]:.2f}")
 
 # %%
-# Few rows to learn from, so that it matters what is shared; means over ten draws of them. What one target gains the other may lose: the matrix between them
-# is an assumption, and this is how to test it.
+# Few rows to learn from, so that it matters what is shared; means over ten draws of them. What one target
+# gains the other may lose: the matrix between them is an assumption, and this is how to test it.
 for name, kernel in {"independent": Gaussian(), "together": Decomposable(Gaussian(), "covariance")}.items():
     errors = []
     for seed in range(10):

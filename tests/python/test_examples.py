@@ -21,11 +21,12 @@ for number in plt.get_fignums():
 
 
 def run(script, folder, data=None):
-    """In a process of its own, where warnings of ours are errors; with ``data`` as the data folder if given."""
+    """In a process of its own; with ``data`` as the data folder if given."""
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT / "python")}
     if data is not None:
         environment["MERCER_DATA"] = str(data)
-    done = subprocess.run([sys.executable, "-c", RUN, str(script), str(folder)], cwd=folder, env=environment, capture_output=True, text=True)
+    command = [sys.executable, "-c", RUN, str(script), str(folder)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     return done
