@@ -85,4 +85,4 @@ docs: build/release/mercer build/venv-docs/.installed  ## docs/cli.md from the o
 	@echo "site: build/site/index.html"
 
 clean:                                ## remove builds (keeps the Python environment)
-	rm -rf build/release build/debug build/asan build/tsan build/fuzz build/demo
+	rm -rf build/release build/debug build/asan build/tsan build/fuzz build/demo build/docs-source build/docs-cache build/site

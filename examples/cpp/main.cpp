@@ -1,5 +1,5 @@
-// Loads a model that somebody trained (in Python, in a shell, on a cluster) and answers with it: a line of inputs in, a line
-// of predictions out, each with its standard deviation.
+// Loads a model that somebody trained (in Python, in a shell, on a cluster) and answers with it: a
+// line of inputs in, a line of predictions out, each with its standard deviation.
 //     serve MODEL.mercer < rows.txt
 #include <mercer/mercer.hpp>
 
