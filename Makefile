@@ -3,7 +3,7 @@ SHELL := bash
 JOBS ?= $(shell nproc)
 PYTHON := build/venv/bin/python
 
-.PHONY: all demo test bench bench-losses bench-gp lint format docs fuzz fuzz-long sanitize clean setup-build setup-test setup-lint
+.PHONY: all demo test bench bench-losses bench-gp bench-python lint format docs fuzz fuzz-long sanitize clean setup-build setup-test setup-lint
 all: build/release/mercer
 
 setup-build:
@@ -56,6 +56,10 @@ bench-gp: setup-test build/release/mercer  ## Gaussian processes beside torch, a
 	build/venv-gp/bin/python bench/gp_exact.py
 	build/venv-gp/bin/python bench/gp_sparse.py --output docs/bench-gp.md
 
+bench-python: setup-test build/release/mercer  ## estimators beside scikit-learn's, with default settings; writes docs/bench-python.md
+	cmake --preset release -DMERCER_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >/dev/null && cmake --build build/release -j $(JOBS)
+	$(PYTHON) bench/python_peers.py
+
 lint: setup-lint                      ## formatting, layers, clang-tidy
 	@clang-format --version
 	clang-format --dry-run --Werror $$(git ls-files '*.cpp' '*.hpp')
@@ -66,8 +70,19 @@ lint: setup-lint                      ## formatting, layers, clang-tidy
 format: setup-lint                    ## rewrite sources in the project's format
 	clang-format -i $$(git ls-files '*.cpp' '*.hpp')
 
-docs: build/release/mercer            ## regenerate docs/cli.md from the option table
+build/venv-docs/.installed: tools/requirements-docs.txt | setup-test
+	$(PYTHON) -m venv build/venv-docs
+	build/venv-docs/bin/pip install -q --disable-pip-version-check -r tools/requirements-docs.txt
+	@touch $@
+
+docs: build/release/mercer build/venv-docs/.installed  ## docs/cli.md from the option table, and the site in build/site from docs/, docstrings and examples/python
 	build/release/mercer help --markdown > docs/cli.md
+	cmake --preset release -DMERCER_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >/dev/null
+	cmake --build build/release -j $(JOBS) --target mercer_python mercer_stub
+	@mkdir -p build/docs-source && find build/docs-source -mindepth 1 -maxdepth 1 ! -name gallery -exec rm -rf {} +
+	@cp -r docs/. build/docs-source
+	build/venv-docs/bin/python -m sphinx -q -W --keep-going -c docs/site -d build/docs-cache build/docs-source build/site
+	@echo "site: build/site/index.html"
 
 clean:                                ## remove builds (keeps the Python environment)
-	rm -rf build/release build/debug build/asan build/tsan build/fuzz build/demo
+	rm -rf build/release build/debug build/asan build/tsan build/fuzz build/demo build/docs-source build/docs-cache build/site

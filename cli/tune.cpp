@@ -60,7 +60,8 @@ std::string command_line(const Arguments& a, const TuneRow& best) {
   const auto fit = std::ranges::find(verbs(), std::string("fit"), &Verb::name);
   for (const std::string& name : fit->options) {
     if (!a.has(name) || std::ranges::find(skipped, name) != skipped.end()) continue;
-    line += " --" + name + (a.text(name).empty() ? "" : " " + shell_word(a.text(name)));
+    const auto option = std::ranges::find(option_table(), "--" + name, &OptionSpec::name);
+    line += " --" + name + (option->value.empty() ? "" : " " + shell_word(a.text(name)));
   }
   line += " --kernel " + shell_word(best.kernel) + " --map " + shell_word(best.map);
   if (best.loss != "square") line += " --loss " + shell_word(best.loss);

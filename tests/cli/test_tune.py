@@ -160,3 +160,11 @@ def test_searching_needs_tune(run, wave):
     run("fit", "wave.csv", *SMALL, "-o", "m.mercer")
     result = run("fit", "wave.csv", "--like", "m.mercer", "--tune", ok=False)
     assert result.code == 2 and "--like" in result.err
+
+
+def test_flags_are_flags_in_the_printed_command(run, tmp_path):
+    random = np.random.default_rng(0)
+    lines = [f"{x},{'up' if x > 0 else 'down'},{abs(x)}" for x in random.normal(size=60)]
+    (tmp_path / "words.csv").write_text("\n".join(["x,sign,y", *lines]) + "\n")
+    found = run("tune", "words.csv", *SMALL, "--one-hot", "--length-factors", "1", "--json").json
+    run(*shlex.split(found["command"])[1:])
