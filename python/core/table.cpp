@@ -60,7 +60,7 @@ nb::tuple read_table(const Model& model, const std::string& path) {
 const char* mean_form(const Model::State& s) {
   if (s.summary.process.empty()) return "";
   const Index rows =
-      s.spectral.empty() ? s.trend.rows() + (s.recipe.intercept ? 1 : 0) : s.spectral.front().parameters.mean.rows();
+      s.spectral.empty() ? s.kernel_processes.front().parts().mean.rows() : s.spectral.front().parameters.mean.rows();
   return rows == 0 ? "none" : rows == 1 ? "constant" : "linear";
 }
 
