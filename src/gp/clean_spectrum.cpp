@@ -11,16 +11,9 @@
 namespace mercer {
 namespace {
 
-/// Where the strongest peak has its top: between frequencies, by a parabola through three logarithms.
 double strongest(const Spectrum& spectrum) {
-  const auto& power = spectrum.power;
-  const auto top = static_cast<std::size_t>(std::max_element(power.begin(), power.end()) - power.begin());
-  if (top == 0 || top + 1 == power.size()) return spectrum.frequency[top];
-  const double left = std::log(power[top - 1]);
-  const double right = std::log(power[top + 1]);
-  const double bend = left + right - 2 * std::log(power[top]);
-  const double offset = std::isfinite(bend) && bend < 0 ? std::clamp((left - right) / (2 * bend), -0.5, 0.5) : 0;
-  return spectrum.frequency[top] + offset * spectrum.frequency[0];
+  const auto top = std::ranges::max_element(spectrum.power);
+  return peak_top(spectrum, static_cast<std::size_t>(top - spectrum.power.begin()));
 }
 
 /// Adds a cycle of variance `amount` as the peak that even sampling would show.

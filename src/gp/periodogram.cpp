@@ -145,6 +145,16 @@ Spectrum spectrum_of(const Samples& samples, Taper taper) {
   return spectrum;
 }
 
+double peak_top(const Spectrum& spectrum, std::size_t k) {
+  const auto& power = spectrum.power;
+  if (k == 0 || k + 1 == power.size()) return spectrum.frequency[k];
+  const double left = std::log(power[k - 1]);
+  const double right = std::log(power[k + 1]);
+  const double bend = left + right - 2 * std::log(power[k]);
+  const double offset = std::isfinite(bend) && bend < 0 ? std::clamp((left - right) / (2 * bend), -0.5, 0.5) : 0;
+  return spectrum.frequency[k] + offset * spectrum.frequency[0];
+}
+
 std::vector<double> power_density(const Spectrum& spectrum) {
   std::vector<double> density = spectrum.power;
   if (density.empty()) return density;

@@ -32,6 +32,10 @@ Spectrum empirical_spectrum(std::span<const double> x, std::span<const double> y
 /// The same from samples already in order, whose `variance` and `scatter` say what the power sums to.
 Spectrum spectrum_of(const Samples& samples, Taper taper);
 
+/// The frequency at which the peak around frequency[k] has its top: between frequencies, by a parabola through three
+/// logarithms; frequency[k] itself at the ends.
+double peak_top(const Spectrum& spectrum, std::size_t k);
+
 /// Power per unit of frequency, to be compared with mixture_density.
 std::vector<double> power_density(const Spectrum& spectrum);
 

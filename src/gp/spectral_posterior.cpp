@@ -79,10 +79,10 @@ SpectralDraw condition_draw(const SparseStatistics& s, SparseProcess process) {
   return draw;
 }
 
-/// What the sum of squared deviations of K draws' means counts for: Σ/(K - 1) estimates the variance among draws, and the
-/// mean of K draws is itself off by a K-th of that. Nothing is known of it from one draw.
+/// What the sum of squared deviations of K draws' means counts for: (draw K + 1 - m̄)/√(Σ/(K - 1)·(1 + 1/K)) has Student's
+/// law of K - 1 degrees, of variance (K - 1)/(K - 3). Nothing is known of it from one draw.
 double between_share(double draws) {
-  return draws > 1 ? (1 + 1 / draws) / (draws - 1) : 0;
+  return draws > 1 ? (1 + 1 / draws) / std::max(draws - 3, 1.0) : 0;
 }
 
 /// task(first, rows) over blocks of rows, in parallel.

@@ -34,7 +34,8 @@ class SpectralPosterior {
 
   void mean(ConstMatrix x, MutMatrix out) const;
   /// Var f by the law of total variance: the mean over draws of the variance, plus the variance of the mean among
-  /// draws, estimated from the K at hand and with the error of their average: Σ(m_k - m̄)²/(K - 1)·(1 + 1/K).
+  /// draws, which is itself estimated from the K at hand: another draw is off their average by Student's law of K - 1
+  /// degrees, whose variance is Σ(m_k - m̄)²/(K - 3)·(1 + 1/K). Below 4 draws it has none, and K - 3 counts as 1.
   /// O(rows (2M)² p K).
   void variance(ConstMatrix x, MutMatrix out) const;
   /// `count` functions drawn from the posterior, each at all rows: out(i, s·p + a) is output a of function s. Function s

@@ -9,6 +9,7 @@
 #include "base/fail.hpp"
 #include "gp/initial_mixture.hpp"
 #include "gp/spectral_training.hpp"
+#include "gp/spectrum_mixture.hpp"
 #include "model/words.hpp"
 
 namespace mercer {
@@ -200,7 +201,7 @@ OperatorKernel kernel_of(const std::vector<SpectralPart>& parts, Index outputs) 
   return kernel;
 }
 
-/// The share of the weights in components of less than one and a half cycles over the rows.
+/// The share of the weights in components of less than trend_cycles over the rows.
 double trend_share(const std::vector<SpectralPart>& parts, const Matrix<double>& x) {
   const auto [first, last] = std::ranges::minmax(x.values());
   double slow = 0;
@@ -210,7 +211,7 @@ double trend_share(const std::vector<SpectralPart>& parts, const Matrix<double>&
     for (Index q = 0; q < mixture.components(); ++q) {
       const double weight = mixture.weights[at(q)];
       all += weight;
-      if (std::abs(mixture.means(q, 0)) * (last - first) < 1.5) slow += weight;
+      if (std::abs(mixture.means(q, 0)) * (last - first) < trend_cycles) slow += weight;
     }
   }
   return slow / all;
