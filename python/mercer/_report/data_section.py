@@ -8,7 +8,7 @@ from .._base import Floats
 from . import words
 from .data import Data
 from .html import Markup, bars, element, join, table
-from .numbers import brief, counted, percent, place
+from .numbers import counted, percent, place
 from .subject import Subject
 
 _MOST_COLUMNS = 100
@@ -31,9 +31,10 @@ def _column(name: object, values: Floats, dates: str) -> list[object]:
     missing = len(values) - len(finite)
     if not len(finite):
         return [name, "–", "–", "–", missing, ""]
-    low, high = place(float(finite.min()), dates), place(float(finite.max()), dates)
+    span = float(np.ptp(finite))
+    low, middle, high = (place(float(value), span, dates) for value in np.quantile(finite, [0, 0.5, 1]))
     drawn = bars(_counts(values), f"histogram from {low} to {high}")
-    return [name, low, place(float(np.median(finite)), dates), high, missing, drawn]
+    return [name, low, middle, high, missing, drawn]
 
 
 def _column_tables(subject: Subject, data: Data) -> Markup:
@@ -62,7 +63,7 @@ def _histogram(name: str, values: Floats) -> Markup:
     finite = values[np.isfinite(values)]
     if not len(finite):
         return Markup()
-    low, high = brief(float(finite.min()), 6), brief(float(finite.max()), 6)
+    low, high = (place(float(value), float(np.ptp(finite))) for value in np.quantile(finite, [0, 1]))
     drawn = bars(_counts(values, 40), f"histogram of the target {name} from {low} to {high}", tall=True)
     ends = element("div", element("span", low), element("span", high), class_="ends", aria_hidden="true")
     return element("div", element("h3", f"Distribution of {name}"), drawn, ends)

@@ -75,12 +75,24 @@ def counts_days(dates: str) -> bool:
     return dates not in ("none", "decimal_year")
 
 
-def place(value: float, dates: str) -> str:
-    """A value of an input column: a date where the column holds dates."""
-    if not counts_days(dates) or not np.isfinite(value):
-        return brief(value, 6 if abs(value) >= 1000 else 4)  # years want their months
-    text = str(as_dates(np.array([value])).astype("datetime64[m]")[0])
-    return text.replace("T", " ") if dates in ("iso_datetime", "iso_instant") else text[: 7 if dates == "iso_month" else 10]
+def place(value: float, span: float, dates: str = "none") -> str:
+    """A value of a column whose values lie ``span`` apart, to about a thousandth of that; a date where the column holds dates.
+
+    >>> place(-0.0068, 8), place(1960.9167, 12), place(88.9762, 89), place(25, 0), place(3e-9, 1e-8)
+    ('−0.007', '1960.92', '88.98', '25', '3e-09')
+    >>> place(18262, 90, "iso_date")
+    '2020-01-01'
+    """
+    if not np.isfinite(value):
+        return brief(None)
+    if counts_days(dates):
+        text = str(as_dates(np.array([value])).astype("datetime64[m]")[0])
+        return text.replace("T", " ") if dates in ("iso_datetime", "iso_instant") else text[: 7 if dates == "iso_month" else 10]
+    if not 1e-4 < span < 1e6:
+        return brief(value, 6)
+    decimals = max(0, 3 - int(np.floor(np.log10(span))))
+    text = f"{value:.{decimals}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
 def period(length: float, dates: str) -> str:

@@ -77,19 +77,25 @@ def _broken(words: list[str]) -> str:
     return " \\\n  ".join(shlex.join(part) for part in lines)
 
 
+def _steps(subject: Subject) -> int:
+    """Of the training; 0 for the default. Adam takes all that it is given, so that models from files tell."""
+    known: int = subject.estimator.steps
+    return known or (subject.summary["iterations"] if subject.summary["solver"] == "adam" else 0)
+
+
 def _process_words(subject: Subject) -> list[Any]:
     process, estimator = subject.summary["process"], subject.estimator
     if process == "spectral_mixture":
         law = "" if estimator.law == "gaussian" else f",{estimator.law}"
         points = str(subject.summary["map"]).partition(":")[2]
-        words = ["--gp", f"spectral_mixture:{estimator.components}{law}", "--map", f"fourier:{points}"]
+        words: list[Any] = ["--gp", f"spectral_mixture:{estimator.components}{law}", "--map", f"fourier:{points}"]
         words += [] if estimator.outputs == "independent" else ["--outputs", estimator.outputs]
         words += [] if estimator.optimizer == "auto" else ["--optimizer", estimator.optimizer]
         words += [] if estimator.posterior_draws == 8 else ["--posterior-draws", estimator.posterior_draws]
     else:
         words = ["--gp", "exact" if process == "exact" else f"vfe:{subject.summary['features']}", "--kernel", _kernel(subject)]
     words += ["--mean", subject.settings["mean"]]
-    words += ["--steps", estimator.steps] if estimator.steps else []
+    words += ["--steps", steps] if (steps := _steps(subject)) else []
     words += ["--restarts", estimator.restarts] if estimator.restarts != 1 else []
     return words
 
@@ -115,7 +121,7 @@ def _constructor(subject: Subject) -> tuple[str, dict[str, Any]]:
     summary, settings, estimator = subject.summary, subject.settings, subject.estimator
     seed = {"random_state": settings["seed"]}
     if summary["process"]:
-        shared = {"mean": settings["mean"], "steps": estimator.steps, "restarts": estimator.restarts}
+        shared = {"mean": settings["mean"], "steps": _steps(subject), "restarts": estimator.restarts}
         defaults = {
             "steps": 0,
             "restarts": 1,

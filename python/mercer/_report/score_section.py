@@ -102,7 +102,7 @@ def _confusion(subject: Subject, confusion: Floats) -> Markup:
         worst = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]
         pairs = [divmod(int(place), count) for place in worst if wrong.flat[place] > 0]
         rows = [[subject.classes[a], subject.classes[b], brief(wrong[a, b])] for a, b in pairs]
-        return table(["Truth", "Taken for", "Rows"], rows, "The most frequent confusions")
+        return table(["Truth", "Taken for", "Rows"], rows, "The most frequent confusions", numbers=False)
     total = np.maximum(confusion.sum(axis=1, keepdims=True), 1e-300)
 
     def cell(a: int, b: int) -> Markup:
