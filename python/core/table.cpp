@@ -89,6 +89,7 @@ nb::dict settings(const Model& model) {
   parts["non_crossing"] = r.non_crossing;
   parts["standardize"] = !plain(r.scaling.input_shift, r.scaling.input_scale);
   parts["mean"] = mean_form(s);
+  parts["parts"] = std::max<std::size_t>(s.spectral.size(), 1);
   return parts;
 }
 

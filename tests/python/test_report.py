@@ -308,6 +308,17 @@ def test_python_code_gives_the_same_model(kind, small):
         assert np.allclose(again.predict(X), model.predict(X), rtol=1e-6, atol=1e-6 * np.std(y))
 
 
+@pytest.mark.parametrize("outputs", ["independent", "shared"])
+def test_spectra_of_several_targets_from_files(small, outputs, tmp_path):
+    X, y = small
+    Y = np.column_stack([y, X[:, 0]])
+    SpectralMixtureGP(components=2, points=20, steps=8, outputs=outputs).fit(X, Y).save(tmp_path / "model.mercer")
+    model = mercer.load(tmp_path / "model.mercer")
+    names = {"X": X, "y": Y}
+    exec(code(Subject(model)), names)
+    assert np.allclose(names["model"].predict(X), model.predict(X), atol=1e-6)
+
+
 def test_weights_are_in_the_recipe(small):
     X, y = small
     weights = np.linspace(0.5, 2, len(y))

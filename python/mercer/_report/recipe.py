@@ -80,7 +80,12 @@ def _broken(words: list[str]) -> str:
 def _steps(subject: Subject) -> int:
     """Of the training; 0 for the default. Adam takes all that it is given, so that models from files tell."""
     known: int = subject.estimator.steps
-    return known or (subject.summary["iterations"] if subject.summary["solver"] == "adam" else 0)
+    return known or (subject.summary["iterations"] // subject.settings["parts"] if subject.summary["solver"] == "adam" else 0)
+
+
+def _outputs(subject: Subject) -> str:
+    """Spectra of several targets: one of each, or one of all."""
+    return "shared" if subject.core.outputs > 1 and subject.settings["parts"] == 1 else "independent"
 
 
 def _process_words(subject: Subject) -> list[Any]:
@@ -89,7 +94,7 @@ def _process_words(subject: Subject) -> list[Any]:
         law = "" if estimator.law == "gaussian" else f",{estimator.law}"
         points = str(subject.summary["map"]).partition(":")[2]
         words: list[Any] = ["--gp", f"spectral_mixture:{estimator.components}{law}", "--map", f"fourier:{points}"]
-        words += [] if estimator.outputs == "independent" else ["--outputs", estimator.outputs]
+        words += [] if _outputs(subject) == "independent" else ["--outputs", "shared"]
         words += [] if estimator.optimizer == "auto" else ["--optimizer", estimator.optimizer]
         words += [] if estimator.posterior_draws == 8 else ["--posterior-draws", estimator.posterior_draws]
     else:
@@ -136,7 +141,7 @@ def _constructor(subject: Subject) -> tuple[str, dict[str, Any]]:
                 "law": estimator.law,
                 "points": int(str(summary["map"]).partition(":")[2].partition(",")[0]),
                 "optimizer": estimator.optimizer,
-                "outputs": estimator.outputs,
+                "outputs": _outputs(subject),
                 "posterior_draws": estimator.posterior_draws,
             }
         else:
