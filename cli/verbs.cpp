@@ -188,10 +188,9 @@ const std::vector<Verb>& verbs() {
       {"reproduce", "the tables and figures of the papers, one command each", "EXPERIMENT...", 1, many,
        "Experiments: orff-fig1 … orff-fig6, orff-table3, fields; psketch-fig1 … psketch-fig4, psketch-table1, "
        "psketch-table2,\n"
-       "psketch-table6; conformal. Each writes FOLDER/<name>.csv and .svg (-o FOLDER, default docs/reproduction) and "
-       "prints\n"
-       "a table. "
-       "--quick runs a slice of seconds. orff-fig2, orff-fig3, fields, conformal and the psketch tables read real data.\n\n"
+       "psketch-table6; sm-fig1, sm-fig2, sm-series; conformal. Each writes FOLDER/<name>.csv, .svg and .md (-o FOLDER,\n"
+       "default docs/reproduction) and prints a table. --quick runs a slice of seconds. orff-fig2, orff-fig3, fields,\n"
+       "sm-series, conformal and the psketch tables read real data.\n\n"
        "  mercer reproduce orff-fig1 orff-fig6\n  mercer reproduce fields --data ../shared/data -o results\n\n"
        "--json prints: experiments[{name, quick, headline{...}, files, seconds}].",
        std::vector<std::string>{"quick", "data", "output", "seed", "threads", "json", "quiet"}, run_reproduce},
