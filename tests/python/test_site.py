@@ -28,9 +28,9 @@ def test_reference_is_complete(name):
 
 
 def test_every_page_is_reachable():
-    """Pages are in a toctree of their index."""
+    """Pages are in a toctree of their index; tables that `mercer reproduce` leaves beside its CSV files are no pages."""
     index = (ROOT / "docs/index.md").read_text() + (ROOT / "docs/api/index.md").read_text()
     for page in (ROOT / "docs").rglob("*.md"):
-        if page.name not in ("index.md",):
+        if page.name != "index.md" and not page.with_suffix(".csv").exists():
             name = page.relative_to(ROOT / "docs").with_suffix("")
             assert re.search(rf"^({name}|{page.stem})$", index, flags=re.M), f"{page} is in no toctree"
