@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <ranges>
 #include <string>
+#include <vector>
 
 #include "base/fail.hpp"
 #include "model/state.hpp"
@@ -22,12 +22,20 @@ void multiply(MutMatrix a, double factor) {
   }
 }
 
-/// use(part, output of the part) for the process that output `output` belongs to.
-template <class Parts, class Use>
-void for_part_of(const Parts& parts, Index output, const Use& use) {
-  for (const auto& part : parts) {
-    if (output < part.outputs()) return use(part, output);
-    output -= part.outputs();
+const SpectralPosterior& posterior_of(const SpectralPart& part) {
+  return part.posterior;
+}
+const KernelPosterior& posterior_of(const KernelPosterior& part) {
+  return part;
+}
+
+/// use(posterior, output within it) for the part that output `output` belongs to.
+template <class Part, class Use>
+void for_part_of(const std::vector<Part>& parts, Index output, const Use& use) {
+  for (const Part& part : parts) {
+    const auto& posterior = posterior_of(part);
+    if (output < posterior.outputs()) return use(posterior, output);
+    output -= posterior.outputs();
   }
 }
 
@@ -35,8 +43,7 @@ void for_part_of(const Parts& parts, Index output, const Use& use) {
 void scaled_covariance(const Model::State& state, ConstMatrix x, Index output, MutMatrix out) {
   const double noise = state.noise[at(output)];
   if (!state.spectral.empty()) {
-    const auto posteriors = std::views::transform(state.spectral, &SpectralPart::posterior);
-    for_part_of(posteriors, output, [&](const SpectralPosterior& part, Index own) { part.covariance(x, own, out); });
+    for_part_of(state.spectral, output, [&](const SpectralPosterior& part, Index own) { part.covariance(x, own, out); });
   } else if (!state.kernel_processes.empty()) {
     for_part_of(state.kernel_processes, output, [&](const KernelPosterior& part, Index /*alike for all*/) {
       const Matrix<double> covariance = part.covariance(x);
