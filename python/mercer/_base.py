@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -69,7 +70,7 @@ def summary_of(model: _core.Model) -> dict[str, Any]:
     return json.loads(model.summary_json())
 
 
-class CoreEstimator(BaseEstimator):
+class CoreEstimator(BaseEstimator, ABC):
     """An estimator whose ``fit`` is done by the core, and leaves a core model in ``model_``."""
 
     # Parameters every estimator has.
@@ -79,9 +80,9 @@ class CoreEstimator(BaseEstimator):
 
     _least_rows = 1
 
+    @abstractmethod
     def _options(self) -> dict[str, Any]:
         """Keywords for the core; None means the core's default."""
-        raise NotImplementedError
 
     def _validated(self, X: ArrayLike, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Any, Any]:
         """X, y and weights as numpy arrays that the core can read where they lie."""

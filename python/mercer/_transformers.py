@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CoreEstimator
 
     standardize: bool
 
+    @abstractmethod
     def _map(self) -> str:
-        raise NotImplementedError
+        """The map as the command line writes it."""
 
     def _options(self) -> dict[str, Any]:
         return {
