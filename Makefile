@@ -52,7 +52,7 @@ bench-losses: setup-test build/release/mercer  ## sketches and losses beside num
 
 bench-gp: setup-test build/release/mercer  ## Gaussian processes beside torch, and on long series; writes docs/bench-gp.md
 	cmake --preset release >/dev/null && cmake --build build/release -j $(JOBS)
-	test -x build/venv-gp/bin/python || (python3 -m venv build/venv-gp && build/venv-gp/bin/pip install -q numpy torch)
+	test -x build/venv-gp/bin/python || (python3 -m venv build/venv-gp && build/venv-gp/bin/pip install -q numpy torch gpytorch scikit-learn)
 	build/venv-gp/bin/python bench/gp_exact.py
 	build/venv-gp/bin/python bench/gp_sparse.py --output docs/bench-gp.md
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mercer's estimators beside scikit-learn's, everyone with default settings: `make bench-python`; writes docs/bench-python.md.
+"""Mercer's estimators beside scikit-learn's and gpytorch's, with default settings: `make bench-python`; writes docs/bench-python.md.
 
 Inputs are standardised for everybody by the same pipeline. Methods take turns within a split, so that a busy moment hits all of them."""
 import argparse
@@ -32,6 +32,12 @@ sys.path.insert(0, str(ROOT / "python"))
 import mercer  # noqa: E402
 from mercer import KernelQuantileRegressor, KernelRegressor, KernelRegressorCV  # noqa: E402
 
+try:
+    import gpytorch
+    import torch
+except ImportError:  # gigabytes: where it is not installed, its line is left out
+    gpytorch = None
+
 DATA = pathlib.Path(os.environ.get("MERCER_DATA", ROOT.parent / "shared/data"))
 # The five smaller of the folder's seven sets. KernelRidge's Gram matrix of the others (36 000 and 41 000 training rows) takes over 10 GB.
 REGRESSION = ("energy", "concrete", "pol", "elevators", "bike")
@@ -48,6 +54,43 @@ REGRESSORS = {
     "`SVR()`": (SVR, True),
     "`SVR()`, target standardised": (lambda: TransformedTargetRegressor(SVR(), transformer=StandardScaler()), False),
 }
+GPYTORCH = "`gpytorch`: `ExactGP`, `ScaleKernel(RBFKernel())`"
+GPYTORCH_ROWS = 2000  # beyond these a fit takes minutes on two cores
+
+
+class GPyTorch(BaseEstimator):
+    """gpytorch has no default fit; this is the one of its first tutorial: Adam with steps of 0.1, 50 of them."""
+
+    def fit(self, X, y):
+        inputs, targets = (torch.as_tensor(a, dtype=torch.float32) for a in (X, y))
+
+        class Model(gpytorch.models.ExactGP):
+            def __init__(self, likelihood):
+                super().__init__(inputs, targets, likelihood)
+                self.mean_module = gpytorch.means.ConstantMean()
+                self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
+
+            def forward(self, x):
+                return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+        self.model_ = Model(gpytorch.likelihoods.GaussianLikelihood())
+        self.model_.train()
+        optimizer = torch.optim.Adam(self.model_.parameters(), lr=0.1)
+        likelihood = gpytorch.mlls.ExactMarginalLogLikelihood(self.model_.likelihood, self.model_)
+        for _ in range(50):
+            optimizer.zero_grad()
+            (-likelihood(self.model_(inputs), targets)).backward()
+            optimizer.step()
+        self.model_.eval()
+        return self
+
+    def predict(self, X):
+        with torch.no_grad():
+            return self.model_(torch.as_tensor(X, dtype=torch.float32)).mean.numpy()
+
+
+if gpytorch:
+    REGRESSORS[GPYTORCH + ", target standardised"] = (lambda: TransformedTargetRegressor(GPyTorch(), transformer=StandardScaler()), False)
 
 
 class OneEach(BaseEstimator):
@@ -102,6 +145,8 @@ def measure(methods, splits, loss):
     for X, y, X_test, y_test in splits:
         shape = shape or X.shape
         for name, (make, _) in methods.items():
+            if name.startswith(GPYTORCH) and len(X) > GPYTORCH_ROWS:
+                continue
             pipeline = make_pipeline(StandardScaler(), make())
             start = time.perf_counter()
             with warnings.catch_warnings():
@@ -110,7 +155,7 @@ def measure(methods, splits, loss):
             seconds = time.perf_counter() - start
             seen[name].append((loss(y_test, pipeline.predict(X_test)), seconds))
             print(f"  {name}: {seen[name][-1][0]:.4g}, {seconds:.2f} s", file=sys.stderr, flush=True)
-    return {name: tuple(map(statistics.median, zip(*results))) for name, results in seen.items()}, shape
+    return {name: tuple(map(statistics.median, zip(*results))) for name, results in seen.items() if results}, shape
 
 
 def verdict(methods, results):
@@ -132,6 +177,9 @@ def table(methods, results, index, digits):
     for name in methods:
         cells = []
         for values, _ in results.values():
+            if name not in values:
+                cells.append("")
+                continue
             least = min(v[index] for v in values.values())
             cell = f"{values[name][index]:.{digits}g}"
             cells.append(f"**{cell}**" if values[name][index] == least else cell)
@@ -150,7 +198,7 @@ def page(regression, quantiles, splits):
     text = [
         "# Beside scikit-learn, with default settings", "",
         f"Written by `{' '.join(['bench/python_peers.py', *sys.argv[1:]])}` on {datetime.date.today()}; {processor()}, {os.cpu_count()} cores; Mercer "
-        f"{mercer.__version__}, scikit-learn {sklearn.__version__}, numpy {np.__version__}. {splits}; methods take turns within a split. "
+        f"{mercer.__version__}, scikit-learn {sklearn.__version__}, numpy {np.__version__}{f', gpytorch {gpytorch.__version__} (torch {torch.__version__})' if gpytorch else ''}. {splits}; methods take turns within a split. "
         "Every method is an estimator with its default settings behind a `StandardScaler` of the inputs; exceptions are written in its name. The best of a column is bold.", "",
     ]
     if regression:
@@ -163,7 +211,9 @@ def page(regression, quantiles, splits):
             f"`KernelRegressor()` against the best default of the peers: no worse on {wins} of {len(regression)}.", "", *lines, "",
             "What defaults mean here. `KernelRidge` would be linear without `kernel=\"rbf\"`, so it is given that. `RBFSampler` and `Nystroem` take 100 features and "
             "`Ridge` a penalty of 1, whatever the data, which is why they are quick. `SVR` takes C = 1 and a tube of 0.1 in the target's own units, and mostly does "
-            "better with standardised targets: the last line, which is not its default and not counted as one. Mercer takes 1000 random frequencies, standardises "
+            "better with standardised targets: that line is not its default and not counted as one. gpytorch has no default fit; the exact Gaussian process of its first tutorial is "
+            f"trained as there (50 steps of Adam, float32) on standardised targets, on sets up to {GPYTORCH_ROWS} rows. "
+            "Mercer takes 1000 random frequencies, standardises "
             "targets, sets its length scale to the median distance and its penalty by leave-one-out; `KernelRegressorCV` tries five length scales. Anybody who tunes "
             "a peer by cross-validation gets better numbers than these, at the cost of a fit for each fold and setting.", "",
             "Where Mercer is behind. On pol the function changes over much shorter distances than the median between rows (5.8 in standardised units), from which "
