@@ -12,7 +12,7 @@
 
 namespace mercer::cli {
 
-TerminalProgress::TerminalProgress(bool quiet) : active_(!quiet && isatty(STDERR_FILENO) != 0) {}
+TerminalProgress::TerminalProgress(bool quiet) : quiet_(quiet), active_(!quiet && isatty(STDERR_FILENO) != 0) {}
 TerminalProgress::~TerminalProgress() {
   clear();
 }
@@ -37,6 +37,12 @@ void TerminalProgress::update(std::string_view stage, double fraction) {
   if (fraction > 0.01 && elapsed > 1) line += ", " + human_seconds(elapsed * (1 - fraction) / fraction) + " left";
   std::fputs(line.c_str(), stderr);
   shown_ = true;
+}
+
+void TerminalProgress::tell(std::string_view sentence) {
+  if (quiet_) return;
+  clear();
+  std::fputs(("plan: " + std::string(sentence) + "\n").c_str(), stderr);
 }
 
 void Console::say(const std::string& line) const {

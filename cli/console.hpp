@@ -10,7 +10,7 @@
 
 namespace mercer::cli {
 
-/// A progress line with the time left, on standard error, when that is a terminal.
+/// On standard error: what is going to be done and, when that is a terminal, a progress line with the time left.
 class TerminalProgress : public Progress {
  public:
   explicit TerminalProgress(bool quiet);
@@ -18,9 +18,11 @@ class TerminalProgress : public Progress {
   TerminalProgress(const TerminalProgress&) = delete;
   TerminalProgress& operator=(const TerminalProgress&) = delete;
   void update(std::string_view stage, double fraction) override;
+  void tell(std::string_view sentence) override;
 
  private:
   void clear();
+  bool quiet_;
   bool active_;
   bool shown_ = false;
   std::string stage_;

@@ -55,7 +55,9 @@ const std::vector<OptionSpec>& option_table() {
        "auto, eigen, cholesky, refined (low-precision Gram, full answer), cg (matrix-free), sgd (averaged, for streams); "
        "any "
        "loss: admm (to a certified duality gap), adam, sgd"},
-      {"--precision", "P", "float64", "float64, or float32 for twice the speed at about 1e-5 relative accuracy"},
+      {"--precision", "P", "auto",
+       "auto (float64 answers, by coarser Gram matrices and refinement where that is faster), float64 (nothing else), or "
+       "float32 for speed at about 1e-5 relative accuracy"},
       {"--uncertainty", "U", "auto",
        "what to keep for predict --std: full (exact), samples, none; auto: full up to 4096 unknowns"},
       {"--tolerance", "T", "auto", "admm stops at this relative duality gap (1e-4), cg at this relative residual (1e-10)"},

@@ -45,7 +45,7 @@ const std::vector<Verb>& verbs() {
        "  mercer fit train.csv --target y --tune -o tuned.mercer\n"
        "  mercer fit co2.csv --target co2 --gp spectral_mixture:10 -o co2.mercer\n\n"
        "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, anchors, loss, solver,\n"
-       "precision, gram, penalty, penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows,\n"
+       "precision, gram, spread_error, plan, penalty, penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows,\n"
        "degrees_of_freedom, iterations, residual, objective, gap, process, nlml (of Gaussian processes), interval_level,\n"
        "calibration_rows, status, notes,\n"
        "seconds{total, read, map, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, dates,\n"

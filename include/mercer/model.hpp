@@ -49,7 +49,9 @@ struct FitOptions {
   std::vector<double> grid;       ///< with non_crossing: further inputs where they are in order, row after row, your units
   std::optional<double> penalty;  ///< λ of (1/n)Σ½‖f-y‖² + (λ/2)‖θ‖²; none: least leave-one-out error
   std::string solver = "auto";    ///< auto, eigen, cholesky, refined, cg, sgd; admm, adam for other losses
-  std::string precision = "float64";  ///< float32 or float64: features and their products
+  /// auto: answers of float64, by coarser Gram matrices that are refined where that is faster; float64: nothing but float64;
+  /// float32: features and their products in float32, answers to about 1e-5.
+  std::string precision = "auto";
   std::string uncertainty = "auto";   ///< auto, full, samples, none: what to keep for standard deviations
   bool standardize = true;            ///< scale inputs and targets (one common factor each for vector fields)
   bool intercept = true;              ///< an unpenalised constant per output
@@ -80,7 +82,9 @@ struct FitSummary {
   std::string loss;
   std::string solver;
   std::string precision;
-  std::string gram;  ///< how the Gram matrix was computed when not in `precision`: "bf16 (amx)"
+  std::string gram;  ///< how the Gram matrix was computed when not in `precision`: "bf16 (AMX)"
+  double spread_error = 0;  ///< about how far standard deviations are off for that, a share of them
+  std::string plan;         ///< of large ridge problems: what was chosen and what it was thought to take
   double penalty = 0;
   bool penalty_chosen = false;               ///< by leave-one-out
   std::optional<double> leave_one_out_rmse;  ///< root mean square over rows and outputs, in scaled units

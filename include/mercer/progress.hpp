@@ -11,6 +11,8 @@ class MERCER_API Progress {
   virtual ~Progress();
   /// `fraction` in [0, 1] of the current stage ("reading", "accumulating", "solving").
   virtual void update(std::string_view stage, double fraction) = 0;
+  /// A sentence about what is going to be done.
+  virtual void tell(std::string_view /*sentence*/) {}
 };
 
 /// Asks all work of the process to stop soon: it throws Error(interrupted). Safe in a signal handler.

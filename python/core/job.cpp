@@ -31,7 +31,7 @@ class Heard final : public Progress {
     news_ = true;
   }
   /// Needs the GIL.
-  void tell(const nb::object& progress) {
+  void pass_on(const nb::object& progress) {
     std::string stage;
     double fraction = 0;
     {
@@ -144,7 +144,7 @@ void run(const nb::object& progress, std::function<void(Progress*)> work) {
   while (!wait(beat)) {
     try {
       if (PyErr_CheckSignals() != 0) nb::raise_python_error();
-      job->heard.tell(progress);
+      job->heard.pass_on(progress);
     } catch (...) {  // stop the work, then let the error go its way
       request_stop();
       if (wait(patience)) {
@@ -158,7 +158,7 @@ void run(const nb::object& progress, std::function<void(Progress*)> work) {
   }
   const std::exception_ptr failure = job->release();
   if (failure) std::rethrow_exception(failure);
-  job->heard.tell(progress);
+  job->heard.pass_on(progress);
 }
 
 }  // namespace mercer::python

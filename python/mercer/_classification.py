@@ -57,7 +57,7 @@ class KernelClassifier(ClassifierMixin, CoreEstimator):
         loss: str = "logistic",
         penalty: float | None = None,
         standardize: bool = True,
-        precision: str = "float64",
+        precision: str = "auto",
         tolerance: float | None = None,
         random_state: Any = 0,
         verbose: int = 0,

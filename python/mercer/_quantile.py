@@ -59,7 +59,7 @@ class KernelQuantileRegressor(RegressorMixin, CoreEstimator):
         map: str = "auto",
         penalty: float | None = None,
         standardize: bool = True,
-        precision: str = "float64",
+        precision: str = "auto",
         tolerance: float | None = None,
         random_state: Any = 0,
         verbose: int = 0,

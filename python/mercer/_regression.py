@@ -107,7 +107,8 @@ class KernelRegressor(MeanPredictor):
     solver : str
         "auto", "eigen", "cholesky", "refined", "cg", "sgd"; "admm" and "adam" for other losses.
     precision : str
-        "float64" or "float32" features.
+        "auto" gives answers of float64, by coarser Gram matrices that are refined where that is faster; "float64" computes in
+        nothing else; "float32" answers to about 1e-5.
     tolerance : float, optional
         Relative duality gap (other losses) or residual (cg) to stop at.
     random_state : int, RandomState or None
@@ -147,7 +148,7 @@ class KernelRegressor(MeanPredictor):
         intercept: bool = True,
         uncertainty: str = "auto",
         solver: str = "auto",
-        precision: str = "float64",
+        precision: str = "auto",
         tolerance: float | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -267,7 +268,7 @@ class KernelRegressorCV(MeanPredictor):
         standardize: bool = True,
         intercept: bool = True,
         uncertainty: str = "auto",
-        precision: str = "float64",
+        precision: str = "auto",
         random_state: Any = 0,
         verbose: int = 0,
     ):

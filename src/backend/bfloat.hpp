@@ -1,8 +1,10 @@
 #pragma once
 #include <mercer/view.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <span>
+
 #include "base/matrix.hpp"
 
 /// Gram matrices of features rounded to bfloat16 (8 bits of mantissa), summed in float: at most half the time of float
@@ -54,5 +56,14 @@ class BfloatRows {
 /// Lower triangle of G (float, cols × cols) += FᵀF, by tiles that each belong to one thread. Entries above the diagonal but
 /// within its 48 × 48 blocks may be written too. n·cols² flops.
 void accumulate_gram(const BfloatRows& f, MatrixView<float> g);
+/// The same for G += FᵀH + HᵀF, for as many rows of as many columns. 2·n·cols² flops.
+void accumulate_gram(const BfloatRows& f, const BfloatRows& h, MatrixView<float> g);
+
+/// The nearest bfloat16, as a value; finite ones only.
+template <class Real>
+Real rounded_to_bfloat(Real value) {
+  const auto word = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  return static_cast<Real>(std::bit_cast<float>((word + 0x7fffU + ((word >> 16U) & 1U)) & 0xffff0000U));
+}
 
 }  // namespace mercer

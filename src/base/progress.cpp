@@ -31,4 +31,8 @@ void report(Progress* progress, std::string_view stage, double fraction) {
   if (progress != nullptr) progress->update(stage, fraction);
 }
 
+void tell(Progress* progress, std::string_view sentence) {
+  if (progress != nullptr) progress->tell(sentence);
+}
+
 }  // namespace mercer

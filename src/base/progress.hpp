@@ -9,4 +9,7 @@ void check_stop();
 /// Tells `progress` (which may be null) and checks for a stop.
 void report(Progress* progress, std::string_view stage, double fraction);
 
+/// A sentence for `progress`, which may be null.
+void tell(Progress* progress, std::string_view sentence);
+
 }  // namespace mercer

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/bfloat.hpp"
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
 #include "base/progress.hpp"
@@ -14,27 +13,13 @@
 #include "model/conformal.hpp"
 #include "model/fit_loss.hpp"
 #include "model/fit_process.hpp"
+#include "model/fit_ridge.hpp"
 #include "model/process_text.hpp"
 #include "model/state.hpp"
 #include "model/words.hpp"
-#include "solve/conjugate_gradient.hpp"
-#include "solve/leave_one_out.hpp"
-#include "solve/refinement.hpp"
-#include "solve/stochastic.hpp"
 
 namespace mercer {
 namespace {
-
-/// Above this an eigendecomposition costs more than a Cholesky factorisation for each of some eighteen penalties.
-constexpr Index eigen_limit = 5000;
-/// Rows whose leave-one-out error is computed when every penalty needs a factorisation of its own.
-constexpr Index factored_loo_rows = 1000;
-/// Above this the factorisation itself takes minutes and gigabytes.
-constexpr Index direct_limit = 12000;
-
-Index system_size(const Coupling& coupling) {
-  return coupling.is_constant() ? coupling.columns() : coupling.parameters();
-}
 
 std::shared_ptr<Model::State> start_state(const Recipe& recipe) {
   auto state = std::make_shared<Model::State>();
@@ -48,197 +33,6 @@ std::shared_ptr<Model::State> start_state(const Recipe& recipe) {
   summary.map = recipe.map_text();
   summary.precision = recipe.precision == Precision::single_ ? "float32" : "float64";
   return state;
-}
-
-void record_path(const PenaltyPath& path, FitSummary& summary) {
-  summary.penalty_chosen = true;
-  const PenaltyScore& best = path.scores[path.best];
-  summary.leave_one_out_rmse = std::sqrt(best.mean_square / static_cast<double>(best.per_output.size()));
-  if (!std::isfinite(*summary.leave_one_out_rmse)) {
-    fail_argument(
-        "the leave-one-out error overflows: the targets or inputs are too large to square; divide them by a power of ten");
-  }
-  summary.leave_one_out_rows = path.rows;
-  summary.penalty_path.clear();  // of a coarser Gram matrix
-  for (const PenaltyScore& score : path.scores) summary.penalty_path.emplace_back(score.penalty, score.mean_square);
-  if (!path.all_rows) {
-    summary.notes.push_back("the penalty was chosen by leave-one-out on " + counted(path.rows, "row") + " drawn at random");
-  }
-  if (path.best == 0 || path.best + 1 == path.scores.size()) {
-    summary.notes.push_back("the best penalty is at the end of the range that was tried (" + rounded(best.penalty) +
-                            "): the length scale may be far from right");
-  }
-}
-
-void take(RidgeSolution&& solution, Model::State& state) {
-  FitSummary& summary = state.summary;
-  summary.solver = solution.solver;
-  summary.gram = solution.gram;
-  summary.iterations = solution.iterations;
-  summary.residual = solution.residual;
-  summary.degrees_of_freedom = solution.degrees_of_freedom;
-  summary.weight = solution.weight;
-  if (!solution.note.empty()) {
-    summary.notes.push_back(solution.note);
-    summary.status = solution.iterations > 0 ? "approximate" : "recovered";
-  }
-  state.weights = std::move(solution.weights);
-  state.intercept = std::move(solution.intercept);
-  state.noise = std::move(solution.noise);
-  state.posterior = std::move(solution.posterior);
-}
-
-/// λ from a smaller map of the same kernel, for solvers that never see a Gram matrix.
-double pilot_penalty(RowSource& rows, const Recipe& recipe, const FitOptions& options, FitSummary& summary) {
-  Recipe pilot = recipe;
-  const Index field_factor = is_vector_field(recipe.kernel) ? recipe.inputs() : 1;
-  pilot.fourier.frequencies = std::min<Index>(recipe.fourier.frequencies, std::max<Index>(100, 600 / field_factor));
-  pilot.sketch.size = std::min<Index>(recipe.sketch.size, 600);
-  std::vector<std::string> ignored;
-  const std::shared_ptr<const FeatureMap> map = build_map(pilot, rows, options, ignored);
-  const RidgeStatistics statistics = accumulate(*map, rows, Precision::double_, options.progress);
-  const NormalSystem system = normal_system(statistics, map->coupling(), recipe.intercept);
-  const LeaveOneOutRows kept = leave_one_out_rows(*map, rows, system, options.seed, options.progress);
-  const PenaltyPath path = leave_one_out(EigenSystem(system), kept, penalty_grid(system, 2));
-  record_path(path, summary);
-  summary.notes.push_back("the penalty was chosen with a pilot of " +
-                          (recipe.map == MapKind::sketch ? std::to_string(map->columns()) + " features"
-                                                         : std::to_string(pilot.fourier.frequencies) + " frequencies"));
-  return path.scores[path.best].penalty;
-}
-
-/// Coarse decades first, then the neighbourhood of the best in steps of about 2.
-PenaltyPath search_penalty(const NormalSystem& system, const LeaveOneOutRows& kept, Progress* progress) {
-  PenaltyPath path = leave_one_out(system, kept, penalty_grid(system, 10), progress);
-  if (path.scores.empty()) fail_internal("no penalty gave a solvable system");
-  const double best = path.scores[path.best].penalty;
-  PenaltyPath fine = leave_one_out(system, kept, {best * 0.2, best * 0.5, best * 2, best * 5}, progress);
-  std::ranges::copy(fine.scores, std::back_inserter(path.scores));
-  std::ranges::sort(path.scores, {}, &PenaltyScore::penalty);
-  path.best =
-      static_cast<std::size_t>(std::ranges::min_element(path.scores, {}, &PenaltyScore::mean_square) - path.scores.begin());
-  return path;
-}
-
-void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
-                Model::State& state) {
-  FitSummary& summary = state.summary;
-  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
-  Stopwatch watch;
-  NormalSystem system = [&] {
-    const RidgeStatistics statistics = accumulate(*state.map, rows, recipe.precision, options.progress);
-    summary.rows = statistics.rows;
-    return normal_system(statistics, state.map->coupling(), recipe.intercept);
-  }();
-  summary.seconds["accumulate"] = watch.seconds();
-  if (options.penalty) summary.penalty = *options.penalty;
-  watch = {};
-  std::optional<LeaveOneOutRows> kept;
-  if (!options.penalty) {
-    const Index most = solver == "eigen" ? summary.rows : factored_loo_rows;
-    kept = leave_one_out_rows(*state.map, rows, system, options.seed, options.progress, most);
-  }
-  report(options.progress, "solving", 0);
-  if (solver == "eigen") {
-    const EigenSystem eigen(system);
-    if (kept) {
-      const PenaltyPath path = leave_one_out(eigen, *kept, penalty_grid(system, 2));
-      record_path(path, summary);
-      summary.penalty = path.scores[path.best].penalty;
-    }
-    take(eigen.solve(summary.penalty, keep), state);
-  } else {
-    if (kept) {
-      const PenaltyPath path = search_penalty(system, *kept, options.progress);
-      record_path(path, summary);
-      summary.penalty = path.scores[path.best].penalty;
-      kept.reset();
-    }
-    take(solve_cholesky(system, summary.penalty, keep), state);
-  }
-  summary.seconds["solve"] = watch.seconds();
-}
-
-/// Whether the residual variance that a coarse Gram matrix foretold at the penalty it chose is the true one within 1 %:
-/// where rounded features are most of the noise, smaller penalties look worse than they are.
-bool agree(const std::vector<double>& foretold, const std::vector<double>& noise) {
-  for (std::size_t a = 0; a < foretold.size(); ++a) {
-    if (!(std::abs(foretold[a] - noise[a]) <= 0.01 * noise[a])) return false;
-  }
-  return true;
-}
-
-/// The Gram matrix in bfloat16, the answer refined on the rows; false when that did not get there.
-bool fit_refined(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
-  FitSummary& summary = state.summary;
-  // Single-precision passes cannot see a residual below about 1e-6 to 1e-5.
-  const double tolerance = recipe.precision == Precision::single_ ? 1e-6 : 1e-10;
-  const double acceptable = recipe.precision == Precision::single_ ? 1e-4 : 1e-9;
-  const std::size_t notes = summary.notes.size();
-  std::vector<double> coarse_noise;
-  Stopwatch watch;
-  Refinement refinement(*state.map, rows, recipe.intercept, recipe.precision, options.progress);
-  summary.seconds["accumulate"] = watch.seconds();
-  watch = {};
-  if (!options.penalty) {
-    const LeaveOneOutRows kept = leave_one_out_rows(*state.map, rows, refinement.system(), options.seed, options.progress);
-    const EigenSystem eigen(refinement.system());
-    const PenaltyPath path = leave_one_out(eigen, kept, penalty_grid(refinement.system(), 2));
-    record_path(path, summary);
-    summary.penalty = path.scores[path.best].penalty;
-    coarse_noise = eigen.solve(summary.penalty, Uncertainty::none).noise;
-  }
-  // Where leverages are not faithful, neither is the penalty chosen by them: on the energy set of UCI it was 2¹⁰ too large.
-  RidgeSolution solution =
-      refinement.solve(summary.penalty, tolerance,
-                       options.penalty ? Refinement::most_iterations : Refinement::choosing_iterations(tolerance));
-  summary.seconds["solve"] = watch.seconds();
-  const bool reached = solution.residual <= acceptable;
-  if (!reached || !agree(coarse_noise, solution.noise)) {
-    const std::string why =
-        reached ? "its residual variance is more than 1 % off"
-                : "residual " + rounded(solution.residual) + " after " + std::to_string(solution.iterations) + " passes";
-    summary.notes.resize(notes);
-    summary.notes.push_back(std::string("a Gram matrix in bf16 was too coarse ") +
-                            (options.penalty ? "for this penalty" : "to choose the penalty") + " (" + why +
-                            "): computed again in " + summary.precision);
-    return false;
-  }
-  if (solution.iterations > Refinement::faithful_iterations(tolerance)) {
-    summary.notes.emplace_back(
-        "degrees of freedom and noise are those of the bf16 Gram matrix, coarse here: use --solver cholesky if they matter");
-  }
-  take(std::move(solution), state);
-  return true;
-}
-
-void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
-                   Model::State& state) {
-  FitSummary& summary = state.summary;
-  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
-  Stopwatch watch;
-  if (!options.penalty) summary.penalty = pilot_penalty(rows, recipe, options, summary);
-  summary.seconds["penalty"] = watch.seconds();
-  watch = {};
-  if (solver == "cg") {
-    IterativeOptions cg;
-    cg.penalty = summary.penalty;
-    cg.intercept = recipe.intercept;
-    cg.keep = keep;
-    cg.memory_bytes = options.memory_bytes;
-    cg.tolerance = options.tolerance.value_or(cg.tolerance);
-    if (cg.penalty <= 0) fail_argument("the cg solver needs a penalty above 0");
-    take(solve_conjugate_gradient(*state.map, rows, recipe.precision, cg, options.progress), state);
-  } else {
-    StochasticOptions sgd;
-    sgd.penalty = summary.penalty;
-    sgd.intercept = recipe.intercept;
-    sgd.keep = keep;
-    sgd.passes = options.passes;
-    sgd.seed = options.seed;
-    take(solve_stochastic(*state.map, rows, recipe.precision, sgd, options.progress), state);
-  }
-  summary.seconds["solve"] = watch.seconds();
 }
 
 void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
@@ -317,9 +111,10 @@ void check_options(const FitOptions& options, bool exact) {
     fail_argument("the tolerance must lie between 0 and 1, got " + shortest(*options.tolerance));
   if (options.solver == "refined") {
     if (options.penalty == 0.0) fail_argument("the refined solver needs a penalty above 0");
-    if (options.uncertainty == "full" || options.uncertainty == "samples") {
+    if (options.uncertainty == "full") {
       fail_argument(
-          "the refined solver keeps nothing for standard deviations; use --solver cholesky, or --uncertainty none");
+          "the refined solver keeps standard deviations of a coarse Gram matrix, not exact ones; use --solver cholesky, or "
+          "--uncertainty auto");
     }
   }
   if (options.passes < 1) fail_argument("sgd needs at least one pass, got " + std::to_string(options.passes));
@@ -339,45 +134,6 @@ std::shared_ptr<Model::State> finished(std::shared_ptr<Model::State> state, cons
 }
 
 }  // namespace
-
-double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool constant) {
-  const auto square = [](Index side) { return 8.0 * static_cast<double>(side) * static_cast<double>(side); };
-  // moments + centred Gram, then Gram + its factor (+ the full normal matrix and its factor).
-  const double accumulate = square(columns + 1 + outputs) + square(columns);
-  const double solve = 3 * square(columns) + (constant ? 0.0 : 2 * square(parameters));
-  return std::max(accumulate, solve) + 96e6;
-}
-
-namespace {
-
-/// Below this the Gram matrix takes no time.
-constexpr Index refinement_columns = 1000;
-/// With fewer rows the factorisation costs as much as the Gram matrix, and rounding leaves more of the spectrum uncertain.
-constexpr Index rows_per_column = 4;
-
-/// Standard deviations need the factor of a precise Gram matrix; without them a coarse one will do, where it is faster.
-bool wants_refinement(const FeatureMap& map, Index rows, const FitOptions& options) {
-  return options.penalty && *options.penalty > 0 && options.uncertainty == "none" && map.columns() >= refinement_columns &&
-         rows >= rows_per_column * map.columns() && bfloat_is_fast();
-}
-
-}  // namespace
-
-SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& options) {
-  if (options.solver != "auto") return {options.solver, "asked for"};
-  const Coupling& coupling = map.coupling();
-  const Index size = system_size(coupling);
-  const double bytes =
-      fit_memory_bytes(coupling.columns(), coupling.parameters(), coupling.outputs(), coupling.is_constant());
-  if (size > direct_limit) return {"cg", std::to_string(size) + " unknowns are too many to factor"};
-  if (bytes > static_cast<double>(options.memory_bytes)) {
-    return {"cg", "the normal matrix needs " + human_bytes(bytes) + ", more than the memory budget"};
-  }
-  if (!options.penalty && size <= eigen_limit) return {"eigen", "one decomposition gives every penalty"};
-  if (wants_refinement(map, rows, options))
-    return {"refined", "a bf16 Gram matrix and a few passes cost half of a full one"};
-  return {"cholesky", "the normal matrix of " + std::to_string(size) + " unknowns fits"};
-}
 
 std::shared_ptr<Model::State> fit_state(RowSource& raw_rows, const Recipe& recipe, const FitOptions& options) {
   const Stopwatch total;
@@ -402,17 +158,7 @@ std::shared_ptr<Model::State> fit_state(RowSource& raw_rows, const Recipe& recip
     fit_with_loss(rows, recipe, options, *state);
     return finished(std::move(state), total);
   }
-  const SolverChoice choice = choose_solver(*state->map, raw_rows.row_count(), options);
-  if (choice.solver == "cg" || choice.solver == "sgd") {
-    fit_iterative(rows, recipe, options, choice.solver, *state);
-  } else if (choice.solver == "refined") {
-    if (!fit_refined(rows, recipe, options, *state)) {
-      const bool search = !options.penalty && system_size(state->map->coupling()) <= eigen_limit;
-      fit_direct(rows, recipe, options, search ? "eigen" : "cholesky", *state);
-    }
-  } else {
-    fit_direct(rows, recipe, options, choice.solver, *state);
-  }
+  fit_ridge(rows, recipe, options, *state);
   return finished(std::move(state), total);
 }
 

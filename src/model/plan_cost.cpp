@@ -44,7 +44,7 @@ double solve_flops(const FeatureMap& map, Index rows, const FitOptions& options)
   const Coupling& coupling = map.coupling();
   const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
   const std::string solver = choose_solver(map, rows, options).solver;
-  if (solver == "eigen") return 40 * m * m * m + 2 * leave_one_out_values * m;
+  if (solver == "eigen" || (solver == "refined" && !options.penalty)) return 40 * m * m * m + 2 * leave_one_out_values * m;
   constexpr double penalties = 18;
   constexpr double left_out = 1000;
   return options.penalty ? m * m * m / 3 : penalties * (m * m * m / 3 + left_out * m * m);

@@ -123,9 +123,9 @@ std::string chosen_map(const FitOptions& options, Index rows) {
 
 Precision parse_precision(const std::string& text) {
   if (text == "float32") return Precision::single_;
-  if (text == "float64") return Precision::double_;
-  fail_argument("precision " + mercer::quoted(text) + " is not float32 or float64" +
-                did_you_mean(text, {"float32", "float64"}));
+  if (text == "float64" || text == "auto") return Precision::double_;
+  fail_argument("precision " + mercer::quoted(text) + " is not auto, float32 or float64" +
+                did_you_mean(text, {"auto", "float32", "float64"}));
 }
 
 Uncertainty parse_uncertainty(const std::string& text) {

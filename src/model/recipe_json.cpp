@@ -176,6 +176,8 @@ json to_json(const FitSummary& s) {
             {"solver", s.solver},
             {"precision", s.precision},
             {"gram", s.gram},
+            {"spread_error", s.spread_error},
+            {"plan", s.plan},
             {"penalty", s.penalty},
             {"penalty_chosen", s.penalty_chosen},
             {"leave_one_out_rows", s.leave_one_out_rows},
@@ -212,7 +214,9 @@ FitSummary summary_from_json(const json& j) {
   s.anchors = j.value("anchors", Index{0});  // files from before sketches lack it
   s.solver = j.at("solver").get<std::string>();
   s.precision = j.at("precision").get<std::string>();
-  s.gram = j.value("gram", "");
+  s.gram = j.value("gram", "");  // files from before low precision lack it and what goes with it
+  s.spread_error = j.value("spread_error", 0.0);
+  s.plan = j.value("plan", "");
   s.loss = j.value("loss", "square");
   if (j.contains("objective") && !j.at("objective").is_null()) s.objective = j.at("objective").get<double>();
   if (j.contains("gap") && !j.at("gap").is_null()) s.gap = j.at("gap").get<double>();

@@ -5,7 +5,7 @@
 #include "base/fail.hpp"
 #include "loss/make_loss.hpp"
 #include "model/build_map.hpp"
-#include "model/fit.hpp"
+#include "model/fit_ridge.hpp"
 #include "solve/convex.hpp"
 #include "solve/feature_rows.hpp"
 
@@ -155,14 +155,16 @@ std::vector<std::vector<double>> fold_scores(RowSource& raw_train, RowSource& ra
     setup.non_crossing = recipe.non_crossing;
     solver.emplace(*map, train, setup);
   }
-  const std::string ridge = map && !descent && !convex ? choose_solver(*map, train.row_count(), inner).solver : "";
+  std::string ridge = map && !descent && !convex ? choose_solver(*map, train.row_count(), inner).solver : "";
+  if (ridge == "refined")  // one Gram matrix serves all penalties, so it had better be a precise one
+    ridge = system_size(map->coupling()) <= eigen_limit ? "eigen" : "cholesky";
   for (const std::string& text : losses) {
     Recipe with_loss = recipe;  // losses that differ in a parameter share everything else
     const auto loss = make_loss(text == losses.front() ? recipe.loss : text, recipe.outputs());
     with_loss.loss = loss->text();
     if (convex) {
       scores.push_back(convex_path(fold, with_loss, *map, *solver, penalties, *loss));
-    } else if (ridge == "eigen" || ridge == "cholesky" || ridge == "refined") {
+    } else if (ridge == "eigen" || ridge == "cholesky") {
       scores.push_back(ridge_path(fold, *map, ridge, penalties, *loss));
     } else {
       scores.push_back(separate_fits(fold, with_loss, raw_train, inner, penalties, *loss));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "backend/backend.hpp"
 #include "base/progress.hpp"
 
 namespace mercer {
@@ -22,11 +23,11 @@ std::vector<double> column_dots(ConstMatrix a, ConstMatrix b) {
   return dots;
 }
 
-/// max_k ‖r_k‖/‖b_k‖; not a number when any of them is not.
-double largest_ratio(ConstMatrix r, const std::vector<double>& bb) {
+/// max_k ‖r_k‖/‖b_k‖ over the first columns; not a number when any of them is not.
+double largest_ratio(ConstMatrix r, const std::vector<double>& bb, Index judged) {
   const std::vector<double> rr = column_dots(r, r);
   double ratio = 0;
-  for (std::size_t k = 0; k < rr.size(); ++k) {
+  for (std::size_t k = 0; k < at(judged); ++k) {
     if (bb[k] == 0) continue;
     const double one = std::sqrt(rr[k] / bb[k]);
     if (!(one <= ratio)) ratio = one;
@@ -51,11 +52,64 @@ void scale_columns(MutMatrix a, const std::vector<double>& scales, bool invert) 
   }
 }
 
+/// The coefficients of conjugate gradients are those of a Lanczos process on M⁻¹A: with steps α_k and β_k = rz_{k+1}/rz_k,
+///     T_kk = 1/α_k + β_{k-1}/α_{k-1},   T_{k,k+1} = √β_k/α_k.
+class Lanczos {
+ public:
+  explicit Lanczos(Index columns) : columns_(at(columns)) {}
+
+  /// After an iteration with these steps, and rᵀz before and after it. Columns that have come to rest are not followed any
+  /// more.
+  void add(const std::vector<double>& step, const std::vector<double>& rz, const std::vector<double>& next) {
+    for (std::size_t k = 0; k < columns_.size(); ++k) {
+      Column& c = columns_[k];
+      const double beta = next[k] / rz[k];
+      if (c.at_rest || c.diagonal.size() >= most) continue;
+      if (!(step[k] > 0) || !std::isfinite(beta)) {
+        c.at_rest = true;
+        continue;
+      }
+      c.diagonal.push_back(1 / step[k] + c.carry);
+      c.carry = beta / step[k];
+      c.beside.push_back(std::sqrt(std::max(beta, 0.0)) / step[k]);
+    }
+  }
+  void stop() {
+    for (Column& c : columns_) c.at_rest = true;
+  }
+
+  void extremes(double& least, double& largest) const {
+    for (const Column& c : columns_) {
+      const auto n = static_cast<Index>(c.diagonal.size());
+      if (n == 0) continue;
+      Matrix<double> t(n, n);
+      for (Index i = 0; i < n; ++i) {
+        t(i, i) = c.diagonal[at(i)];
+        if (i > 0) t(i, i - 1) = c.beside[at(i - 1)];
+      }
+      const std::vector<double> values = eigh(t).values;
+      least = std::min(least, values.front());
+      largest = std::max(largest, values.back());
+    }
+  }
+
+ private:
+  static constexpr std::size_t most = 50;
+  struct Column {
+    std::vector<double> diagonal;
+    std::vector<double> beside;
+    double carry = 0;
+    bool at_rest = false;
+  };
+  std::vector<Column> columns_;
+};
+
 }  // namespace
 
 BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix targets, MutMatrix x,
                         const BlockCgOptions& options, Progress* progress) {
   constexpr int check_every = 25;
+  const Index judged = options.judged < 0 ? targets.cols : options.judged;
   const std::vector<double> scales = column_scales(targets);
   Matrix<double> scaled{targets};
   scale_columns(scaled, scales, false);
@@ -69,8 +123,9 @@ BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precond
   const std::vector<double> bb = column_dots(b, b);
   BlockCgOutcome outcome;
   double last_true = std::numeric_limits<double>::infinity();
+  Lanczos lanczos(b.cols);
   for (;; ++outcome.iterations) {
-    outcome.residual = largest_ratio(r, bb);
+    outcome.residual = largest_ratio(r, bb, judged);
     report(progress, "conjugate gradients",
            outcome.residual < 1 ? std::log(std::max(outcome.residual, 1e-300)) / std::log(options.tolerance) : 0.0);
     const bool claims_done = outcome.residual <= options.tolerance;
@@ -81,11 +136,12 @@ BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precond
       for (Index i = 0; i < b.rows; ++i) {
         for (Index k = 0; k < b.cols; ++k) z(i, k) = b(i, k) - image(i, k);
       }
-      outcome.residual = largest_ratio(z, bb);
+      outcome.residual = largest_ratio(z, bb, judged);
       outcome.rounding = outcome.residual > 2 * claimed && outcome.residual > 0.5 * last_true;
       last_true = outcome.residual;
       if (!(outcome.residual > options.tolerance) || outcome.rounding || last) break;
       if (claims_done) {
+        lanczos.stop();
         r = z;
         precondition(r, z);
         direction = z;
@@ -104,6 +160,7 @@ BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precond
     }
     precondition(r, z);
     const std::vector<double> next = column_dots(r, z);
+    lanczos.add(step, rz, next);
     for (Index i = 0; i < b.rows; ++i) {
       for (Index k = 0; k < b.cols; ++k) {
         direction(i, k) = z(i, k) + (rz[at(k)] > 0 ? next[at(k)] / rz[at(k)] : 0.0) * direction(i, k);
@@ -111,6 +168,7 @@ BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precond
     }
     rz = next;
   }
+  lanczos.extremes(outcome.least_ritz, outcome.largest_ritz);
   scale_columns(x, scales, true);
   scale_columns(image, scales, true);
   outcome.image = std::move(image);

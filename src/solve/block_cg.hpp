@@ -10,13 +10,19 @@ namespace mercer {
 struct BlockCgOptions {
   double tolerance = 1e-10;  ///< relative residual to reach, of every column
   int most_iterations = 2000;
+  Index judged = -1;  ///< columns from the first on whose residuals count; -1: all. Others go along.
 };
 
 struct BlockCgOutcome {
   int iterations = 0;
   double residual = 0;    ///< max over columns of ‖b - Ax‖/‖b‖, as computed by a last application of A; may be NaN
   bool rounding = false;  ///< A is not applied precisely enough for more
-  Matrix<double> image;   ///< A x
+  /// The least and the largest eigenvalue of M⁻¹A (M the preconditioner) that the iterations saw, by Lanczos' tridiagonal
+  /// matrices: how well M stands for A, for any other use of it. From inside of the true spectrum; 1 and 1 without
+  /// iterations.
+  double least_ritz = 1;
+  double largest_ritz = 1;
+  Matrix<double> image;  ///< A x
 };
 
 using BlockOperator = std::function<void(ConstMatrix in, MutMatrix out)>;

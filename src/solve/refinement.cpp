@@ -1,9 +1,11 @@
 #include "solve/refinement.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
-#include "solve/low_gram.hpp"
+#include "base/random.hpp"
+#include "solve/keep_posterior.hpp"
 #include "solve/row_operator.hpp"
 #include "solve/shifted_factor.hpp"
 #include "solve/trace.hpp"
@@ -17,42 +19,84 @@ std::size_t at(Index i) {
 
 }  // namespace
 
+std::vector<GramPrecision> worthwhile_grams(Precision passes) {
+  std::vector<GramPrecision> grams;
+  if (bfloat_is_fast()) grams.push_back(GramPrecision::bf16);
+  // Three products take 1.5 times as long as float32 where bfloat16 is only twice as fast.
+  if (active_bfloat() == BfloatPath::amx) grams.push_back(GramPrecision::bf16_three);
+  if (passes == Precision::double_) grams.push_back(GramPrecision::float32);
+  return grams;
+}
+
 /// (γ_k A + ridge) x_k = rhs_k, their preconditioner, and the trace of the hat matrix it implies.
 struct Refinement::Systems {
+  Channels channels;  ///< of constant couplings
   Matrix<double> rhs;
   std::vector<double> gain;
-  Matrix<double> output_factor;  ///< B of constant couplings
-  BlockOperator precondition;
+  Matrix<double> factor;  ///< L of the preconditioner, or empty:
+  Eigen eigen;            ///< the eigenbasis that several gains share
   double trace = 0;
+
+  /// A right-hand side of random signs, for the largest gain.
+  void add_probe() {
+    const Stream stream(0, "probe");
+    Matrix<double> wider(rhs.rows(), rhs.cols() + 1);
+    for (Index i = 0; i < rhs.rows(); ++i) {
+      std::ranges::copy(rhs.row(i), wider.row(i).begin());
+      wider(i, rhs.cols()) = (stream.bits(static_cast<std::uint64_t>(i), 0) & 1U) != 0 ? 1.0 : -1.0;
+    }
+    rhs = std::move(wider);
+    gain.push_back(*std::ranges::max_element(gain));
+  }
+
+  void precondition(ConstMatrix r, MutMatrix z, double ridge) const {
+    if (!factor.empty()) {
+      for (Index i = 0; i < r.rows; ++i) std::ranges::copy(r.row(i), z.row(i).begin());
+      cholesky_solve(factor, z);
+      return;
+    }
+    Matrix<double> rotated(r.rows, r.cols);
+    gemm<double>(false, false, 1.0, eigen.vectors, r, 0.0, rotated);
+    for (Index i = 0; i < rotated.rows(); ++i) {
+      for (Index k = 0; k < rotated.cols(); ++k) rotated(i, k) /= gain[at(k)] * eigen.values[at(i)] + ridge;
+    }
+    gemm<double>(true, false, 1.0, eigen.vectors, rotated, 0.0, z);
+  }
 };
 
-Refinement::Refinement(const FeatureMap& map, RowSource& rows, bool intercept, Precision precision, Progress* progress)
-    : progress_(progress) {
+Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setup, Progress* progress)
+    : gram_(setup.gram), columns_(map.columns()), progress_(progress) {
   const auto open = [&]<class Real>(Real) {
-    LowGram low(map.columns(), RowOperator<Real>::most_block_rows);
-    const auto op = std::make_shared<RowOperator<Real>>(map, rows, intercept, 0, map.outputs(), progress, &low);
+    LowGram low(columns_, RowOperator<Real>::most_block_rows, gram_);
+    const auto op = std::make_shared<RowOperator<Real>>(map, rows, setup.intercept, setup.memory_bytes, map.outputs() + 1,
+                                                        progress, &low);
     system_ = op->system();
     low.move_into(system_);
     apply_ = [op](ConstMatrix v, MutMatrix out) { op->apply(v, out); };
     gram_times_ = [op](ConstMatrix w) { return op->gram_times(w); };
+    gather_ = [op](LowGram& gram) { op->gather(gram); };
   };
-  if (precision == Precision::single_) {
+  if (setup.passes == Precision::single_) {
     open(float{});
   } else {
     open(double{});
   }
 }
 
+void Refinement::improve(GramPrecision gram) {
+  gram_ = gram;
+  system_.gram = {};
+  LowGram low(columns_, RowOperator<float>::most_block_rows, gram);
+  gather_(low);
+  low.move_into(system_);
+}
+
 Refinement::Systems Refinement::prepare(double ridge) const {
   const Coupling& coupling = *system_.coupling;
   Systems s;
   const auto by_cholesky = [&](ConstMatrix a, double scale, double copies) {
-    const auto factor = std::make_shared<const Matrix<double>>(factor_shifted(a, scale, ridge, Shift::coarse).factor);
-    s.trace = copies * (static_cast<double>(a.rows) - ridge * inverse_trace(*factor));
-    s.precondition = [factor](ConstMatrix r, MutMatrix z) {
-      for (Index i = 0; i < r.rows; ++i) std::ranges::copy(r.row(i), z.row(i).begin());
-      cholesky_solve(*factor, z);
-    };
+    s.factor = factor_shifted(a, scale, ridge, Shift::coarse).factor;
+    s.trace = copies * (static_cast<double>(a.rows) - ridge * inverse_trace(s.factor));
   };
   if (!coupling.is_constant()) {
     s.rhs = Matrix<double>(coupling.parameters(), 1);
@@ -61,70 +105,75 @@ Refinement::Systems Refinement::prepare(double ridge) const {
     by_cholesky(coupling.normal_matrix(system_.gram), 1.0, 1.0);
     return s;
   }
-  Channels ch = channels(system_);
-  const bool one_gain = equal_gain_runs(ch).size() <= 1;
-  s.rhs = std::move(ch.rhs);
-  s.gain = std::move(ch.gain);
-  s.output_factor = std::move(ch.factor);
-  if (one_gain) {
+  s.channels = channels(system_);
+  s.rhs = s.channels.rhs;
+  s.gain = s.channels.gain;
+  if (equal_gain_runs(s.channels).size() <= 1) {
     by_cholesky(system_.gram, s.gain.empty() ? 1.0 : s.gain.front(), static_cast<double>(s.gain.size()));
     return s;
   }
   // Several gains share one eigenbasis: γ_k U Λ Uᵀ + ridge.
-  const auto eigen = std::make_shared<const Eigen>(eigh(system_.gram));
+  s.eigen = eigh(system_.gram);
+  for (double& value : s.eigen.values) value = std::max(value, 0.0);
   for (const double gain : s.gain) {
-    for (const double value : eigen->values) s.trace += gain * std::max(value, 0.0) / (gain * std::max(value, 0.0) + ridge);
+    for (const double value : s.eigen.values) s.trace += gain * value / (gain * value + ridge);
   }
-  s.precondition = [eigen, gain = s.gain, ridge](ConstMatrix r, MutMatrix z) {
-    Matrix<double> rotated(r.rows, r.cols);
-    gemm<double>(false, false, 1.0, eigen->vectors, r, 0.0, rotated);
-    for (Index i = 0; i < rotated.rows(); ++i) {
-      for (Index k = 0; k < rotated.cols(); ++k) rotated(i, k) /= gain[at(k)] * std::max(eigen->values[at(i)], 0.0) + ridge;
-    }
-    gemm<double>(true, false, 1.0, eigen->vectors, rotated, 0.0, z);
-  };
   return s;
-}
-
-int Refinement::faithful_iterations(double tolerance) {
-  return static_cast<int>(-0.7 * std::log10(tolerance) + 1e-9);
 }
 
 int Refinement::choosing_iterations(double tolerance) {
   return static_cast<int>(-0.5 * std::log10(tolerance) + 1e-9);
 }
 
-RidgeSolution Refinement::solve(double penalty, double tolerance, int iterations) {
+RidgeSolution Refinement::solve(const Wish& wish) {
   const Coupling& coupling = *system_.coupling;
-  const double ridge = penalty * system_.weight;
-  const Systems systems = prepare(ridge);
+  const double ridge = wish.penalty * system_.weight;
+  Systems systems = prepare(ridge);
   const auto apply = [&](ConstMatrix v, MutMatrix out) {
     apply_(v, out);
     for (Index i = 0; i < out.rows; ++i) {
       for (Index k = 0; k < out.cols; ++k) out(i, k) = systems.gain[at(k)] * out(i, k) + ridge * v(i, k);
     }
   };
+  const auto precondition = [&](ConstMatrix r, MutMatrix z) { systems.precondition(r, z, ridge); };
+  const Uncertainty keep = resolve(wish.keep, systems.rhs.rows());
+  const Index count = systems.rhs.cols();
+  if (keep != Uncertainty::none) systems.add_probe();
   Matrix<double> theta(systems.rhs.rows(), systems.rhs.cols());
-  BlockCgOutcome outcome = block_cg(apply, systems.precondition, systems.rhs, theta, {tolerance, iterations}, progress_);
+  BlockCgOutcome outcome =
+      block_cg(apply, precondition, systems.rhs, theta,
+               {.tolerance = wish.tolerance, .most_iterations = wish.most_iterations, .judged = count}, progress_);
+  theta = Matrix<double>(theta.view().col_range(0, count));
   RidgeSolution solution;
   solution.solver = "refined";
-  solution.gram = std::string("bf16 (") + to_string(active_bfloat()) + ")";
+  solution.gram = words(gram_);
   solution.iterations = outcome.iterations;
   solution.residual = outcome.residual;
+  // Ritz values lie inside of the spectrum: on the grid of docs/refinement.md variances were off by up to 1.4 times as much.
+  solution.coarseness = 2 * std::max(outcome.largest_ritz - 1, 1 - outcome.least_ritz);
   solution.weights = Matrix<double>(coupling.columns(), coupling.outputs());
+  keep_posterior_base(system_, ridge, solution.posterior);
   if (!coupling.is_constant()) {
     coupling.expand(theta.values(), solution.weights);
+    keep_coupled(coupling, keep, std::move(systems.factor), solution.posterior);
     finish(system_, gram_times_(solution.weights), systems.trace, solution);
     return solution;
   }
-  gemm<double>(false, true, 1.0, theta, systems.output_factor, 0.0, solution.weights);
+  gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, solution.weights);
   // The last application of the operator gave γGθ + ridge·θ: G W = Gθ Bᵀ needs no further pass.
   for (Index i = 0; i < theta.rows(); ++i) {
     for (Index k = 0; k < theta.cols(); ++k) theta(i, k) = (outcome.image(i, k) - ridge * theta(i, k)) / systems.gain[at(k)];
   }
   Matrix<double> gram_weights(coupling.columns(), coupling.outputs());
-  gemm<double>(false, true, 1.0, theta, systems.output_factor, 0.0, gram_weights);
+  gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, gram_weights);
   finish(system_, gram_weights, systems.trace, solution);
+  if (!systems.factor.empty()) {
+    keep_channels(systems.channels, systems.channels.order, true, keep, std::move(systems.factor), solution.posterior);
+  } else if (keep != Uncertainty::none) {
+    solution.posterior.kind = Posterior::Kind::eigen;
+    solution.posterior.factor = std::move(systems.eigen.vectors);
+    solution.posterior.spectrum = std::move(systems.eigen.values);
+  }
   return solution;
 }
 

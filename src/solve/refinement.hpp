@@ -3,43 +3,62 @@
 #include <mercer/rows.hpp>
 
 #include "solve/block_cg.hpp"
+#include "solve/low_gram.hpp"
 #include "solve/ridge.hpp"
 #include "solve/statistics.hpp"
 
 namespace mercer {
 
+/// Those that are faster than the one after them on this CPU, and than a Gram matrix in the precision of the passes; in the
+/// order in which to try them.
+std::vector<GramPrecision> worthwhile_grams(Precision passes);
+
 /// Ridge at the speed of a low-precision Gram matrix with the answer of the full one (THEORY 3): the Gram matrix, nearly all
-/// of the work, is computed from features rounded to bfloat16 and serves only as a preconditioner; conjugate gradients on
-/// the true operator, a few passes over the rows, do the rest. Cost: n·m² low-precision flops, and 4·n·m·p + the features
-/// per pass.
+/// of the work, is of low precision and serves only as a preconditioner; conjugate gradients on the true operator, a few
+/// passes over the rows, do the rest. Cost: n·m² low-precision flops, and 4·n·m·p + the features per pass.
 class Refinement {
  public:
+  struct Setup {
+    bool intercept = true;
+    Precision passes = Precision::double_;  ///< of features and products on the rows: that of the answer
+    GramPrecision gram = GramPrecision::bf16;
+    Index memory_bytes = 0;  ///< features are kept between passes where they take no more
+  };
   /// One pass over the rows. They and the map must outlive this object.
-  Refinement(const FeatureMap& map, RowSource& rows, bool intercept, Precision precision, Progress* progress);
+  Refinement(const FeatureMap& map, RowSource& rows, const Setup& setup, Progress* progress);
 
   /// The normal equations: right-hand side, means and sums in full precision, the Gram matrix in low.
   const NormalSystem& system() const { return system_; }
 
-  /// `solution.residual` says how far it got; a penalty below the error of the low-precision Gram may need more iterations
-  /// than it is worth (most_iterations), and then the caller should fall back on a better Gram.
-  RidgeSolution solve(double penalty, double tolerance, int iterations = most_iterations);
+  /// Another Gram matrix: one more pass.
+  void improve(GramPrecision gram);
 
-  static constexpr int most_iterations = 40;
-  /// Leverages of the low-precision Gram, hence degrees of freedom, noise and leave-one-out errors, are not refined. Where
-  /// the solution took at most so many iterations they are near the true ones: the trace within 1 % on the grid of
-  /// docs/refinement.md, against up to seven times the truth beyond. 7 for a tolerance of 1e-10, 4 for 1e-6.
-  static int faithful_iterations(double tolerance);
-  /// The same for choosing a penalty by leave-one-out, which must see that smaller penalties are no better: every iteration
-  /// gains two digits. 5 for a tolerance of 1e-10, 3 for 1e-6.
+  struct Wish {
+    double penalty = 0;
+    double tolerance = 1e-10;  ///< of the relative residual of the normal equations
+    int most_iterations = 40;
+    Uncertainty keep = Uncertainty::none;
+  };
+  /// `solution.residual` says how far it got; a penalty below the error of the Gram matrix may need more iterations than it
+  /// is worth, and then the caller should improve it. What is kept for standard deviations, degrees of freedom and noise
+  /// are those of the Gram matrix at hand, which conjugate gradients measure on their way (`solution.coarseness`): where
+  /// something is kept, on one more right-hand side of random signs, which sees directions that no row has.
+  RidgeSolution solve(const Wish& wish);
+
+  /// A penalty chosen by leave-one-out on the low-precision Gram matrix must see that smaller penalties are no better. It
+  /// does where every iteration gains two digits (docs/refinement.md): 5 for a tolerance of 1e-10, 3 for 1e-6.
   static int choosing_iterations(double tolerance);
 
  private:
   struct Systems;
   Systems prepare(double ridge) const;
 
+  GramPrecision gram_;
+  Index columns_;
   NormalSystem system_;
   BlockOperator apply_;                                    ///< Σ w Φ~Φ~ᵀ v in full precision
   std::function<Matrix<double>(ConstMatrix)> gram_times_;  ///< Σ w φ~φ~ᵀ W
+  std::function<void(LowGram&)> gather_;
   Progress* progress_;
 };
 

@@ -6,8 +6,8 @@
 
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
-#include "base/random.hpp"
 #include "base/text.hpp"
+#include "solve/keep_posterior.hpp"
 #include "solve/shifted_factor.hpp"
 #include "solve/trace.hpp"
 
@@ -18,29 +18,11 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Posterior draws from a factor: L⁻ᵀη has covariance (LLᵀ)⁻¹. Column s of the result is draw s.
-Matrix<double> draws(ConstMatrix factor, Index count, std::string_view what) {
-  const Stream stream(0, what);
-  Matrix<double> eta(factor.rows, count);
-  for (Index k = 0; k < eta.rows(); ++k) {
-    for (Index s = 0; s < count; ++s)
-      eta(k, s) = stream.normal(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s));
-  }
-  solve_lower_transposed(factor, eta);
-  return eta;
-}
-
 std::string shift_note(const ShiftedFactor& f, double ridge) {
   if (f.jitter == 0) return "";
   return "the normal matrix was not positive definite at pivot " + std::to_string(f.failed) +
          " (the penalty is below rounding error); solved with the ridge raised from " + shortest(ridge) + " to " +
          shortest(ridge + f.jitter) + ": use a larger --penalty, or --precision float64";
-}
-
-void keep_posterior_base(const NormalSystem& system, double ridge, Posterior& posterior) {
-  posterior.ridge = ridge;
-  posterior.mean_feature = system.mean_feature;
-  posterior.intercept_variance = system.intercept ? 1 / system.weight : 0;
 }
 
 Matrix<double> gram_times(const NormalSystem& system, const Matrix<double>& weights) {
@@ -51,17 +33,6 @@ Matrix<double> gram_times(const NormalSystem& system, const Matrix<double>& weig
   return product;
 }
 
-/// Adds draw s of channel coefficients (m × count) times B_j to the deviations of W, stored (count·p) × m.
-void add_channel_draws(const Matrix<double>& coefficients, const Matrix<double>& b, Index channel,
-                       Matrix<double>& deviations) {
-  const Index p = b.rows();
-  for (Index s = 0; s < coefficients.cols(); ++s) {
-    for (Index a = 0; a < p; ++a) {
-      for (Index c = 0; c < coefficients.rows(); ++c) deviations(s * p + a, c) += b(a, channel) * coefficients(c, s);
-    }
-  }
-}
-
 /// Above this an eigenvalue solve takes minutes.
 constexpr Index eigen_rescue_limit = 4096;
 
@@ -70,14 +41,6 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
   const Channels ch = channels(system);
   const auto runs = equal_gain_runs(ch);
   const Index m = system.gram.rows();
-  const Index p = ch.factor.rows();
-  // One factor can be kept exactly; several gains share one eigenbasis instead, or draws.
-  const bool keep_factor = keep == Uncertainty::full && runs.size() == 1;
-  const bool keep_draws = keep == Uncertainty::samples || (keep == Uncertainty::full && runs.size() > 1);
-  if (keep_draws) {
-    solution.posterior.kind = Posterior::Kind::samples;
-    solution.posterior.factor = Matrix<double>(posterior_samples * p, m);
-  }
   Matrix<double> theta(m, ch.factor.cols());
   for (const auto& run : runs) {
     const double gain = ch.gain[at(run.front())];
@@ -92,16 +55,7 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
       for (std::size_t r = 0; r < run.size(); ++r) theta(c, run[r]) = x(c, static_cast<Index>(r));
     }
     trace += static_cast<double>(run.size()) * (static_cast<double>(m) - ridge * inverse_trace(f.factor));
-    if (keep_draws) {
-      for (const Index j : run) {
-        add_channel_draws(draws(f.factor, posterior_samples, "posterior " + std::to_string(j)), ch.factor, j,
-                          solution.posterior.factor);
-      }
-    }
-    if (keep_factor) {
-      solution.posterior.kind = Posterior::Kind::cholesky;
-      solution.posterior.factor = std::move(f.factor);
-    }
+    keep_channels(ch, run, runs.size() == 1, keep, std::move(f.factor), solution.posterior);
   }
   gemm<double>(false, true, 1.0, theta, ch.factor, 0.0, solution.weights);
 }
@@ -118,22 +72,7 @@ void solve_cholesky_coupled(const NormalSystem& system, double ridge, Uncertaint
   cholesky_solve(f.factor, theta);
   coupling.expand(theta.values(), solution.weights);
   trace = static_cast<double>(coupling.parameters()) - ridge * inverse_trace(f.factor);
-  if (keep == Uncertainty::samples) {
-    const Matrix<double> drawn = draws(f.factor, posterior_samples, "posterior");
-    const Index p = coupling.outputs();
-    solution.posterior.kind = Posterior::Kind::samples;
-    solution.posterior.factor = Matrix<double>(posterior_samples * p, coupling.columns());
-    Matrix<double> w(coupling.columns(), p);
-    std::vector<double> one(at(coupling.parameters()));
-    for (Index s = 0; s < posterior_samples; ++s) {
-      for (Index k = 0; k < coupling.parameters(); ++k) one[at(k)] = drawn(k, s);
-      coupling.expand(one, w);
-      solution.posterior.set_draw(s, w);
-    }
-  } else if (keep == Uncertainty::full) {
-    solution.posterior.kind = Posterior::Kind::cholesky;
-    solution.posterior.factor = std::move(f.factor);
-  }
+  keep_coupled(coupling, keep, std::move(f.factor), solution.posterior);
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ struct RidgeSolution {
   double degrees_of_freedom = 0;  ///< trace of the hat matrix per output, mean over outputs, intercept included
   Posterior posterior;
   std::string solver;
-  std::string gram;  ///< how the Gram matrix was computed when not in the precision asked for: "bf16 (amx)"
+  std::string gram;  ///< how the Gram matrix was computed when not in the precision asked for: "bf16 (AMX)"
+  /// About how far variances and degrees of freedom, which come from that Gram matrix, may be off: a share of them.
+  double coarseness = 0;
   std::string note;  ///< what had to be done differently, in one sentence; "" when nothing
   int iterations = 0;
   double residual = 0;  ///< relative residual of the normal equations (iterative solvers)

@@ -108,6 +108,17 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
 }
 
 template <class Real>
+void RowOperator<Real>::gather(LowGram& low) {
+  chunks_.for_each([&](const Chunk& chunk) { low.add(chunk.row_in_block, chunk.features, chunk.weights); },
+                   [&](Index first_row, Index rows) {
+                     report(progress_, "accumulating",
+                            static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
+                     low.begin_block(rows);
+                   },
+                   [&](Index, Index) { low.end_block(); });
+}
+
+template <class Real>
 Index RowOperator<Real>::size() const {
   return coupling().is_constant() ? map_.columns() : coupling().parameters();
 }

@@ -30,6 +30,9 @@ class RowOperator {
   /// Means, Σ w φ~y~ᵀ, Σ w y~², Σ w: everything of the normal system but its Gram matrix, from one pass.
   const NormalSystem& system() const { return system_; }
 
+  /// The features of all rows once more, for a better Gram matrix.
+  void gather(LowGram& low);
+
   /// out = Σ_i w_i Φ~_i Φ~_iᵀ v, for every column of v. 4·n·m·k·(p or 1) flops.
   void apply(ConstMatrix v, MutMatrix out);
   /// Σ_i w_i φ~_i φ~_iᵀ W with the scalar Gram, whatever the coupling (W: columns × k).

@@ -5,7 +5,7 @@ from conftest import numbers
 from scipy.linalg import solve
 
 SUMMARY = {
-    "n", "weight", "inputs", "outputs", "features", "parameters", "kernel", "map", "sampling", "anchors", "loss", "solver", "precision", "gram", "objective", "gap", "process", "nlml",
+    "n", "weight", "inputs", "outputs", "features", "parameters", "kernel", "map", "sampling", "anchors", "loss", "solver", "precision", "gram", "spread_error", "plan", "objective", "gap", "process", "nlml",
     "penalty", "penalty_chosen", "penalty_path", "leave_one_out_rmse", "leave_one_out_rows", "degrees_of_freedom", "iterations",
     "residual", "interval_level", "calibration_rows", "status", "notes", "seconds", "peak_memory_bytes",
 }  # fmt: skip

@@ -54,7 +54,7 @@ def test_verb_help_is_complete(run, verb):
     for name, words in options.items():
         assert len(words.split()) >= 4, f"{name} is explained"
     for name, default in {"--seed": "0", "--threads": "0", "--memory": "4GB", "--kernel": "gaussian(median)", "--map": "auto",
-                          "--penalty": "auto", "--solver": "auto", "--precision": "float64", "--uncertainty": "auto",
+                          "--penalty": "auto", "--solver": "auto", "--precision": "auto", "--uncertainty": "auto",
                           "--tolerance": "auto", "--passes": "20", "--missing": "error", "--header": "auto", "--split": "random",
                           "--error": "0.1", "--confidence": "0.95"}.items():  # fmt: skip
         if name in options:

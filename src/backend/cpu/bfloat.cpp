@@ -153,18 +153,22 @@ template void BfloatRows::pack(Index, MatrixView<const double>, std::span<const 
 
 namespace {
 
-/// The panels of a block of rows, as the kernel wants its left factor.
+/// The panels of two blocks of rows, the left one as the kernel wants it.
 struct Operands {
   const BfloatKernel& kernel;
   const BfloatRows& f;
-  const Matrix<std::uint32_t>& prepared;  ///< empty: as packed
+  const BfloatRows& h;
+  const Matrix<std::uint32_t>& prepared;  ///< f; empty: as packed
 
   BfloatPanels left(Index q, Index count, Index line) const {
-    if (prepared.empty()) return right(q, count, line);
+    if (prepared.empty()) return packed(f, q, count, line);
     return {prepared.data() + (q * f.pairs() + line) * panel, f.pairs(), static_cast<int>(count)};
   }
-  BfloatPanels right(Index q, Index count, Index line) const {
-    return {f.panel_data(q) + line * panel, f.panel_lines(), static_cast<int>(count)};
+  BfloatPanels right(Index q, Index count, Index line) const { return packed(h, q, count, line); }
+
+ private:
+  static BfloatPanels packed(const BfloatRows& rows, Index q, Index count, Index line) {
+    return {rows.panel_data(q) + line * panel, rows.panel_lines(), static_cast<int>(count)};
   }
 };
 
@@ -212,9 +216,8 @@ void accumulate_tile(const Operands& o, Index tile_i, Index tile_j, MatrixView<f
   if (k.end != nullptr) k.end();
 }
 
-}  // namespace
-
-void accumulate_gram(const BfloatRows& f, MatrixView<float> g) {
+/// Lower triangle of G += FᵀH.
+void accumulate_product(const BfloatRows& f, const BfloatRows& h, MatrixView<float> g) {
   const BfloatKernel chosen = kernel();
   Matrix<std::uint32_t> prepared;
   if (chosen.prepare != nullptr) {
@@ -226,8 +229,20 @@ void accumulate_gram(const BfloatRows& f, MatrixView<float> g) {
   parallel_for(tiles * (tiles + 1) / 2, [&](Index task) {
     Index i = 0;
     while ((i + 1) * (i + 2) / 2 <= task) ++i;
-    accumulate_tile({chosen, f, prepared}, i, task - i * (i + 1) / 2, g);
+    accumulate_tile({chosen, f, h, prepared}, i, task - i * (i + 1) / 2, g);
   });
+}
+
+}  // namespace
+
+void accumulate_gram(const BfloatRows& f, MatrixView<float> g) {
+  accumulate_product(f, f, g);
+}
+
+void accumulate_gram(const BfloatRows& f, const BfloatRows& h, MatrixView<float> g) {
+  if (f.cols() != h.cols() || f.pairs() != h.pairs()) fail_internal("blocks of different shape have no common Gram matrix");
+  accumulate_product(f, h, g);
+  accumulate_product(h, f, g);
 }
 
 }  // namespace mercer

@@ -80,6 +80,29 @@ TEST_P(Bfloat, GramIsThatOfTheRoundedRows) {
   }
 }
 
+TEST_P(Bfloat, TwoBlocksAddTheirSymmetricProduct) {
+  const Index rows = 101;
+  const Index cols = 97;
+  const Matrix<float> f = random_rows(rows, cols);
+  Matrix<float> h = f;  // what rounding leaves of f: far smaller
+  for (float& v : h.values()) v -= rounded_to_bfloat(v);
+  Matrix<float> g(cols, cols);
+  accumulate_gram(packed<float>(f, rows), packed<float>(h, rows), g);
+  for (Index a = 0; a < cols; ++a) {
+    for (Index b = 0; b <= a; ++b) {
+      double sum = 0;
+      double size = 0;
+      for (Index i = 0; i < rows; ++i) {
+        const double terms[] = {to_bfloat(f(i, a)) * to_bfloat(h(i, b)), to_bfloat(h(i, a)) * to_bfloat(f(i, b))};
+        sum += terms[0] + terms[1];
+        size += std::abs(terms[0]) + std::abs(terms[1]);
+      }
+      ASSERT_NEAR(g(a, b), sum, size * (2 * rows + 2) * 0x1p-24) << a << "," << b;
+    }
+  }
+  EXPECT_THROW(accumulate_gram(packed<float>(f, rows), packed<float>(random_rows(rows, 3), rows), g), std::exception);
+}
+
 TEST_P(Bfloat, DoubleRowsPackLikeFloatRows) {
   const Matrix<float> f = random_rows(75, 50);
   Matrix<double> wide(75, 50);

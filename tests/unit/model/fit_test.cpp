@@ -6,47 +6,16 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/bfloat.hpp"
 #include "base/parallel.hpp"
 #include "model/state.hpp"
-#include "unit/solve/data.hpp"
+#include "unit/model/raw_data.hpp"
 #include "unit/solve/dense_ridge.hpp"
 
 namespace mercer {
 namespace {
 
 using namespace samples;
-
-struct Predicted {
-  Matrix<double> mean;
-  Matrix<double> deviation;
-};
-
-Predicted predict(const Model& model, ConstMatrix x, bool latent = false) {
-  Predicted p{Matrix<double>(x.rows, model.outputs()), Matrix<double>(x.rows, model.outputs())};
-  model.predict(x, p.mean, p.deviation, latent);
-  return p;
-}
-
-Matrix<double> mean_of(const Model& model, ConstMatrix x) {
-  Matrix<double> mean(x.rows, model.outputs());
-  model.predict(x, mean);
-  return mean;
-}
-
-double relative(const Dense& a, const Dense& b) {
-  return (a - b).norm() / b.norm();
-}
-
-/// Data with offsets and units that scaling must undo.
-Data raw_data(Index n, Index inputs, Index outputs) {
-  Data s = data(n, inputs, outputs);
-  for (Index i = 0; i < n; ++i) {
-    for (Index k = 0; k < inputs; ++k)
-      s.x(i, k) = 100.0 * static_cast<double>(k) + (1 + 5.0 * static_cast<double>(k)) * s.x(i, k);
-    for (Index a = 0; a < outputs; ++a) s.y(i, a) = 40 - 3.0 * static_cast<double>(a + 1) * s.y(i, a);
-  }
-  return s;
-}
 
 FitOptions options_for(const Sample& c, const std::string& solver) {
   FitOptions options;
@@ -325,96 +294,6 @@ TEST(Fit, PenaltyByLeaveOneOut) {
   }
 }
 
-TEST(Fit, RefinedGivesTheDirectAnswer) {
-  const Data s = raw_data(1500, 3, 2);
-  FitOptions options;
-  options.kernel = "gaussian(1)";
-  options.map = "fourier:500";
-  options.penalty = 1e-5;
-  options.uncertainty = "none";
-  options.solver = "cholesky";
-  ArrayRows rows = s.rows();
-  const Matrix<double> direct = mean_of(fit(rows, options), s.x);
-  options.solver = "refined";
-  const Model refined = fit(rows, options);
-  EXPECT_EQ(refined.summary().solver, "refined");
-  EXPECT_EQ(refined.summary().status, "ok");
-  EXPECT_FALSE(refined.has_uncertainty());
-  EXPECT_FALSE(refined.summary().penalty_chosen);
-  EXPECT_LT(relative(dense(mean_of(refined, s.x)), dense(direct)), 1e-7);
-}
-
-TEST(Fit, RefinedChoosesThePenaltyOfFloat64) {
-  const Data s = data(1500, 3, 2, 1);
-  FitOptions options;
-  options.kernel = "gaussian(1)";
-  options.map = "fourier:200";
-  options.uncertainty = "none";
-  options.solver = "eigen";
-  ArrayRows rows = s.rows();
-  const Model direct = fit(rows, options);
-  options.solver = "refined";
-  const Model refined = fit(rows, options);
-  EXPECT_EQ(refined.summary().solver, "refined");
-  EXPECT_TRUE(refined.summary().penalty_chosen);
-  EXPECT_EQ(refined.summary().penalty, direct.summary().penalty);
-  EXPECT_LT(relative(dense(mean_of(refined, s.x)), dense(mean_of(direct, s.x))), 1e-7);
-}
-
-TEST(Fit, RefinedFallsBackWhereItsGramIsTooCoarse) {
-  const Data s = raw_data(1000, 2, 1);
-  FitOptions options;
-  options.kernel = "gaussian(0.7)";
-  options.map = "fourier:120";
-  options.penalty = 1e-13;
-  options.uncertainty = "none";
-  options.solver = "refined";
-  ArrayRows rows = s.rows();
-  const Model model = fit(rows, options);
-  EXPECT_NE(model.summary().solver, "refined");
-  ASSERT_FALSE(model.summary().notes.empty());
-  EXPECT_NE(model.summary().notes.front().find("too coarse"), std::string::npos) << model.summary().notes.front();
-  options.solver = "cholesky";
-  const Matrix<double> direct = mean_of(fit(rows, options), s.x);
-  EXPECT_EQ(relative(dense(mean_of(model, s.x)), dense(direct)), 0);
-}
-
-// Targets without noise ask for a penalty that bf16 cannot see: it would choose one far too large.
-TEST(Fit, RefinedLeavesPenaltiesItCannotChooseToFloat64) {
-  const Data s = data(800, 2, 1, 0);
-  FitOptions options;
-  options.kernel = "gaussian(1)";
-  options.map = "fourier:60";
-  options.uncertainty = "none";
-  ArrayRows rows = s.rows();
-  options.solver = "eigen";
-  const Model direct = fit(rows, options);
-  options.solver = "refined";
-  const Model refined = fit(rows, options);
-  EXPECT_EQ(refined.summary().penalty, direct.summary().penalty);
-  EXPECT_EQ(refined.summary().penalty_path, direct.summary().penalty_path);
-  ASSERT_FALSE(refined.summary().notes.empty());
-  EXPECT_NE(refined.summary().notes.front().find("too coarse to choose the penalty"), std::string::npos);
-  EXPECT_EQ(relative(dense(mean_of(refined, s.x)), dense(mean_of(direct, s.x))), 0);
-}
-
-// Between the two: reached, but in so many passes that the trace of the hat matrix is not to be trusted.
-TEST(Fit, RefinedSaysWhenItsDegreesOfFreedomAreCoarse) {
-  const Data s = raw_data(1000, 2, 1);
-  FitOptions options;
-  options.kernel = "gaussian(0.7)";
-  options.map = "fourier:120";
-  options.uncertainty = "none";
-  options.solver = "refined";
-  for (const auto& [penalty, coarse] : {std::pair(1e-4, false), std::pair(1e-7, true)}) {
-    options.penalty = penalty;
-    ArrayRows rows = s.rows();
-    const FitSummary summary = fit(rows, options).summary();
-    ASSERT_EQ(summary.solver, "refined");
-    EXPECT_EQ(std::ranges::any_of(summary.notes, [](const auto& n) { return n.starts_with("degrees of freedom"); }), coarse);
-  }
-}
-
 TEST(ChooseSolver, FollowsSizesAndWishes) {
   FitOptions options;
   const auto choice = [&](const std::string& kernel, Index p, Index frequencies) {
@@ -433,6 +312,25 @@ TEST(ChooseSolver, FollowsSizesAndWishes) {
   EXPECT_EQ(choice("gaussian(1)", 1, 1500), "cg");
   options.solver = "sgd";
   EXPECT_EQ(choice("gaussian(1)", 1, 10), "sgd");
+}
+
+TEST(ChooseSolver, RefinesWhereManyRowsMeetManyFeatures) {
+  const FourierMap map = map_of("gaussian(1)", 2, 1, 500);
+  FitOptions options;
+  const auto choice = [&](Index rows) { return choose_solver(map, rows, options).solver; };
+  EXPECT_EQ(choice(199'999), "eigen") << "a wrong guess would cost more than a right one saves";
+  EXPECT_EQ(choice(200'000), bfloat_is_fast() ? "refined" : "eigen");
+  options.penalty = 1e-4;
+  EXPECT_EQ(choice(3'999), "cholesky");
+  EXPECT_EQ(choice(4'000), "refined");
+  options.uncertainty = "full";
+  EXPECT_EQ(choice(4'000), "cholesky") << "exact standard deviations";
+  options.uncertainty = "auto";
+  options.precision = "float64";
+  EXPECT_EQ(choice(4'000), "cholesky");
+  options.precision = "auto";
+  options.penalty = 0.0;
+  EXPECT_EQ(choice(4'000), "cholesky");
 }
 
 }  // namespace

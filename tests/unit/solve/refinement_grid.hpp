@@ -116,6 +116,7 @@ class SingularRidge {
     const FourierMap map = s.map();
     rows_ = samples::operator_rows(map, r.learn.x);
     const std::vector<double> w = r.learn.all_weights();
+    least_weight_ = std::ranges::min(w);
     mean_ = Dense::Zero(outputs_, rows_.cols());
     centre_ = Vector::Zero(outputs_);
     const auto weight = [&](Index i) { return w[static_cast<std::size_t>(i / outputs_)]; };
@@ -146,16 +147,22 @@ class SingularRidge {
     return (square / (square + penalty * weight_)).sum() / static_cast<double>(outputs_) + (intercept_ ? 1 : 0);
   }
   double condition(double penalty) const { return 1 + std::pow(svd_.singularValues()(0), 2) / (penalty * weight_); }
-  /// How far a relative residual ρ = ‖b - Mθ‖/‖b‖ can take fresh predictions, relative: the error of θ is M⁻¹(b - Mθ), so at
-  /// most ‖Φ - mean‖ ρ‖b‖/ridge.
-  double reach(double penalty, double residual) const {
-    Dense centred = fresh_;
-    for (Index i = 0; i < centred.rows(); ++i) centred.row(i) -= mean_.row(i % outputs_);
-    const double b = (svd_.singularValues().array() * rotated_.array()).matrix().stableNorm();
-    return centred.norm() * residual * b / (penalty * weight_) / fresh(penalty).stableNorm();
+  /// How far a relative residual ρ = ‖b - Mθ‖/‖b‖ can take predictions, relative: the error of θ is M⁻¹(b - Mθ), so at most
+  /// ‖Φ - mean‖ ρ‖b‖/ridge.
+  double reach(double penalty, double residual) const { return reach(fresh_, fresh(penalty), penalty, residual); }
+  /// For the rows learned from, where all have a weight: ‖√w ΦM⁻¹‖ ≤ max σ/(σ² + ridge) ≤ 1/(2√ridge).
+  double learned_reach(double penalty, double residual) const {
+    if (least_weight_ <= 0) return reach(rows_, learned(penalty), penalty, residual);
+    return residual * rhs_norm() / (2 * std::sqrt(penalty * weight_ * least_weight_)) / learned(penalty).stableNorm();
   }
+  double weight() const { return weight_; }
 
  private:
+  double rhs_norm() const { return (svd_.singularValues().array() * rotated_.array()).matrix().stableNorm(); }
+  double reach(Dense rows, const Vector& predicted, double penalty, double residual) const {
+    for (Index i = 0; i < rows.rows(); ++i) rows.row(i) -= mean_.row(i % outputs_);
+    return rows.norm() * residual * rhs_norm() / (penalty * weight_) / predicted.stableNorm();
+  }
   Vector predict(const Dense& rows, double penalty) const {
     const Vector theta = parameters(penalty);
     Vector f = rows * theta;
@@ -166,6 +173,7 @@ class SingularRidge {
   Index outputs_;
   bool intercept_;
   double weight_;
+  double least_weight_ = 1;
   Dense rows_;
   Dense fresh_;
   Dense mean_;

@@ -52,7 +52,8 @@ std::vector<Solved> solve_all(const FourierMap& map, const Data& s, bool interce
   all.push_back({"cg", solve_conjugate_gradient(map, rows, Precision::double_, options, nullptr)});
   options.memory_bytes = 0;  // features computed anew on every pass
   all.push_back({"cg without memory", solve_conjugate_gradient(map, rows, Precision::double_, options, nullptr)});
-  all.push_back({"refined", Refinement(map, rows, intercept, Precision::double_, nullptr).solve(lambda, 1e-12)});
+  all.push_back(
+      {"refined", Refinement(map, rows, {.intercept = intercept}, nullptr).solve({.penalty = lambda, .tolerance = 1e-12})});
   return all;
 }
 

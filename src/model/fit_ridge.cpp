@@ -1,0 +1,218 @@
+#include "model/fit_ridge.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/bfloat.hpp"
+#include "base/fail.hpp"
+#include "base/progress.hpp"
+#include "base/resources.hpp"
+#include "base/text.hpp"
+#include "model/build_map.hpp"
+#include "model/words.hpp"
+#include "solve/conjugate_gradient.hpp"
+#include "solve/refinement.hpp"
+#include "solve/stochastic.hpp"
+
+namespace mercer {
+namespace {
+
+/// Rows whose leave-one-out error is computed when every penalty needs a factorisation of its own.
+constexpr Index factored_loo_rows = 1000;
+/// Above this the factorisation itself takes minutes and gigabytes.
+constexpr Index direct_limit = 12000;
+
+/// λ from a smaller map of the same kernel, for solvers that never see a Gram matrix.
+double pilot_penalty(RowSource& rows, const Recipe& recipe, const FitOptions& options, FitSummary& summary) {
+  Recipe pilot = recipe;
+  const Index field_factor = is_vector_field(recipe.kernel) ? recipe.inputs() : 1;
+  pilot.fourier.frequencies = std::min<Index>(recipe.fourier.frequencies, std::max<Index>(100, 600 / field_factor));
+  pilot.sketch.size = std::min<Index>(recipe.sketch.size, 600);
+  std::vector<std::string> ignored;
+  const std::shared_ptr<const FeatureMap> map = build_map(pilot, rows, options, ignored);
+  const RidgeStatistics statistics = accumulate(*map, rows, Precision::double_, options.progress);
+  const NormalSystem system = normal_system(statistics, map->coupling(), recipe.intercept);
+  const LeaveOneOutRows kept = leave_one_out_rows(*map, rows, system, options.seed, options.progress);
+  const PenaltyPath path = leave_one_out(EigenSystem(system), kept, penalty_grid(system, 2));
+  record_path(path, summary);
+  summary.notes.push_back("the penalty was chosen with a pilot of " +
+                          (recipe.map == MapKind::sketch ? std::to_string(map->columns()) + " features"
+                                                         : std::to_string(pilot.fourier.frequencies) + " frequencies"));
+  return path.scores[path.best].penalty;
+}
+
+/// Coarse decades first, then the neighbourhood of the best in steps of about 2.
+PenaltyPath search_penalty(const NormalSystem& system, const LeaveOneOutRows& kept, Progress* progress) {
+  PenaltyPath path = leave_one_out(system, kept, penalty_grid(system, 10), progress);
+  if (path.scores.empty()) fail_internal("no penalty gave a solvable system");
+  const double best = path.scores[path.best].penalty;
+  PenaltyPath fine = leave_one_out(system, kept, {best * 0.2, best * 0.5, best * 2, best * 5}, progress);
+  std::ranges::copy(fine.scores, std::back_inserter(path.scores));
+  std::ranges::sort(path.scores, {}, &PenaltyScore::penalty);
+  path.best =
+      static_cast<std::size_t>(std::ranges::min_element(path.scores, {}, &PenaltyScore::mean_square) - path.scores.begin());
+  return path;
+}
+
+void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
+                Model::State& state) {
+  FitSummary& summary = state.summary;
+  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+  Stopwatch watch;
+  const NormalSystem system = [&] {
+    const RidgeStatistics statistics = accumulate(*state.map, rows, recipe.precision, options.progress);
+    summary.rows = statistics.rows;
+    return normal_system(statistics, state.map->coupling(), recipe.intercept);
+  }();
+  summary.seconds["accumulate"] = watch.seconds();
+  watch = {};
+  report(options.progress, "solving", 0);
+  std::optional<EigenSystem> eigen;
+  if (solver == "eigen") eigen.emplace(system);
+  summary.penalty = options.penalty ? *options.penalty
+                                    : choose_penalty(*state.map, rows, system, eigen ? &*eigen : nullptr, options, summary);
+  take(eigen ? eigen->solve(summary.penalty, keep) : solve_cholesky(system, summary.penalty, keep), state);
+  summary.seconds["solve"] = watch.seconds();
+}
+
+void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
+                   Model::State& state) {
+  FitSummary& summary = state.summary;
+  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+  Stopwatch watch;
+  if (!options.penalty) summary.penalty = pilot_penalty(rows, recipe, options, summary);
+  summary.seconds["penalty"] = watch.seconds();
+  watch = {};
+  if (solver == "cg") {
+    IterativeOptions cg;
+    cg.penalty = summary.penalty;
+    cg.intercept = recipe.intercept;
+    cg.keep = keep;
+    cg.memory_bytes = options.memory_bytes;
+    cg.tolerance = options.tolerance.value_or(cg.tolerance);
+    if (cg.penalty <= 0) fail_argument("the cg solver needs a penalty above 0");
+    take(solve_conjugate_gradient(*state.map, rows, recipe.precision, cg, options.progress), state);
+  } else {
+    StochasticOptions sgd;
+    sgd.penalty = summary.penalty;
+    sgd.intercept = recipe.intercept;
+    sgd.keep = keep;
+    sgd.passes = options.passes;
+    sgd.seed = options.seed;
+    take(solve_stochastic(*state.map, rows, recipe.precision, sgd, options.progress), state);
+  }
+  summary.seconds["solve"] = watch.seconds();
+}
+
+/// Below this the Gram matrix takes no time.
+constexpr Index refinement_columns = 1000;
+/// With fewer rows the factorisation costs as much as the Gram matrix, and rounding leaves more of the spectrum uncertain.
+constexpr Index rows_per_column = 4;
+/// A penalty that a coarse Gram matrix cannot choose (little noise, or a very smooth function) costs another
+/// eigendecomposition, as much as some 40 rows per column: they must be few beside all rows.
+constexpr Index rows_per_column_to_choose = 200;
+
+/// Where low precision can save time at no loss. Standard deviations "in full" need the factor of a precise Gram matrix.
+bool wants_refinement(const FeatureMap& map, Index rows, const FitOptions& options) {
+  if (options.precision == "float64" || options.penalty == 0.0) return false;
+  if (options.uncertainty == "full") return false;
+  if (map.columns() < refinement_columns) return false;
+  if (!options.penalty) return bfloat_is_fast() && rows >= rows_per_column_to_choose * map.columns();
+  const Precision passes = options.precision == "float32" ? Precision::single_ : Precision::double_;
+  return rows >= rows_per_column * map.columns() && !worthwhile_grams(passes).empty();
+}
+
+}  // namespace
+
+Index system_size(const Coupling& coupling) {
+  return coupling.is_constant() ? coupling.columns() : coupling.parameters();
+}
+
+double choose_penalty(const FeatureMap& map, RowSource& rows, const NormalSystem& system, const EigenSystem* eigen,
+                      const FitOptions& options, FitSummary& summary) {
+  const Index most = eigen != nullptr ? rows.row_count() : factored_loo_rows;
+  const LeaveOneOutRows kept = leave_one_out_rows(map, rows, system, options.seed, options.progress, most);
+  const PenaltyPath path = eigen != nullptr ? leave_one_out(*eigen, kept, penalty_grid(system, 2))
+                                            : search_penalty(system, kept, options.progress);
+  record_path(path, summary);
+  return path.scores[path.best].penalty;
+}
+
+void record_path(const PenaltyPath& path, FitSummary& summary) {
+  summary.penalty_chosen = true;
+  const PenaltyScore& best = path.scores[path.best];
+  summary.leave_one_out_rmse = std::sqrt(best.mean_square / static_cast<double>(best.per_output.size()));
+  if (!std::isfinite(*summary.leave_one_out_rmse)) {
+    fail_argument(
+        "the leave-one-out error overflows: the targets or inputs are too large to square; divide them by a power of ten");
+  }
+  summary.leave_one_out_rows = path.rows;
+  summary.penalty_path.clear();  // of a coarser Gram matrix
+  for (const PenaltyScore& score : path.scores) summary.penalty_path.emplace_back(score.penalty, score.mean_square);
+  if (!path.all_rows) {
+    summary.notes.push_back("the penalty was chosen by leave-one-out on " + counted(path.rows, "row") + " drawn at random");
+  }
+  if (path.best == 0 || path.best + 1 == path.scores.size()) {
+    summary.notes.push_back("the best penalty is at the end of the range that was tried (" + rounded(best.penalty) +
+                            "): the length scale may be far from right");
+  }
+}
+
+void take(RidgeSolution&& solution, Model::State& state) {
+  FitSummary& summary = state.summary;
+  summary.solver = solution.solver;
+  summary.gram = solution.gram;
+  summary.iterations = solution.iterations;
+  summary.residual = solution.residual;
+  summary.spread_error = solution.coarseness / 2;
+  summary.degrees_of_freedom = solution.degrees_of_freedom;
+  summary.weight = solution.weight;
+  if (!solution.note.empty()) {
+    summary.notes.push_back(solution.note);
+    summary.status = solution.iterations > 0 ? "approximate" : "recovered";
+  }
+  state.weights = std::move(solution.weights);
+  state.intercept = std::move(solution.intercept);
+  state.noise = std::move(solution.noise);
+  state.posterior = std::move(solution.posterior);
+}
+
+double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool constant) {
+  const auto square = [](Index side) { return 8.0 * static_cast<double>(side) * static_cast<double>(side); };
+  // moments + centred Gram, then Gram + its factor (+ the full normal matrix and its factor).
+  const double accumulate = square(columns + 1 + outputs) + square(columns);
+  const double solve = 3 * square(columns) + (constant ? 0.0 : 2 * square(parameters));
+  return std::max(accumulate, solve) + 96e6;
+}
+
+SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& options) {
+  if (options.solver != "auto") return {options.solver, "asked for"};
+  const Coupling& coupling = map.coupling();
+  const Index size = system_size(coupling);
+  const double bytes =
+      fit_memory_bytes(coupling.columns(), coupling.parameters(), coupling.outputs(), coupling.is_constant());
+  if (size > direct_limit) return {"cg", std::to_string(size) + " unknowns are too many to factor"};
+  if (bytes > static_cast<double>(options.memory_bytes)) {
+    return {"cg", "the normal matrix needs " + human_bytes(bytes) + ", more than the memory budget"};
+  }
+  if (wants_refinement(map, rows, options))
+    return {"refined", "a coarse Gram matrix and a few passes cost half of a full one"};
+  if (!options.penalty && size <= eigen_limit) return {"eigen", "one decomposition gives every penalty"};
+  return {"cholesky", "the normal matrix of " + std::to_string(size) + " unknowns fits"};
+}
+
+void fit_ridge(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
+  std::string solver = choose_solver(*state.map, rows.row_count(), options).solver;
+  if (solver == "cg" || solver == "sgd") {
+    fit_iterative(rows, recipe, options, solver, state);
+    return;
+  }
+  if (solver == "refined") {
+    if (fit_refined(rows, recipe, options, state)) return;
+    const bool search = !options.penalty && system_size(state.map->coupling()) <= eigen_limit;
+    solver = search ? "eigen" : "cholesky";
+  }
+  fit_direct(rows, recipe, options, solver, state);
+}
+
+}  // namespace mercer

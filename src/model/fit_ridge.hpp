@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+
+#include "model/fit.hpp"
+#include "solve/leave_one_out.hpp"
+
+namespace mercer {
+
+/// Above this an eigendecomposition costs more than a Cholesky factorisation for each of some eighteen penalties.
+constexpr Index eigen_limit = 5000;
+
+/// Unknowns of the system that is factored.
+Index system_size(const Coupling& coupling);
+
+/// The square loss with a feature map: by the solver that options and sizes ask for.
+void fit_ridge(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state);
+
+/// The penalty of least leave-one-out error, by the eigendecomposition of the system or, without it, by a Cholesky
+/// factorisation for each penalty. How it was found goes into the summary.
+double choose_penalty(const FeatureMap& map, RowSource& rows, const NormalSystem& system, const EigenSystem* eigen,
+                      const FitOptions& options, FitSummary& summary);
+
+/// Hands over what a solver found.
+void take(RidgeSolution&& solution, Model::State& state);
+void record_path(const PenaltyPath& path, FitSummary& summary);
+
+/// Ridge by low-precision Gram matrices, each better than the one before, until the answer has the precision asked for; the
+/// reasons for each change go into the notes. False when none did, and a Gram matrix in full precision must.
+bool fit_refined(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state);
+
+}  // namespace mercer

@@ -1,0 +1,147 @@
+#include "model/ridge_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backend/backend.hpp"
+#include "backend/bfloat.hpp"
+#include "base/resources.hpp"
+#include "base/text.hpp"
+#include "model/fit.hpp"
+#include "model/plan_cost.hpp"
+#include "solve/row_operator.hpp"
+
+namespace mercer {
+namespace {
+
+/// Applications of the operator to expect: 4 or 5 iterations, and one that looks at the true residual.
+constexpr int expected_passes = 6;
+
+/// Of a byte that is written for the first time.
+constexpr double fresh_page_seconds = 0.25e-9;
+
+/// A choice by the clock would change the last digits from run to run: sizes choose (choose_solver), and only where reading
+/// the rows over and over makes passes far more expensive than they are in memory is that put right.
+constexpr double clearly_longer = 1.5;
+
+template <class Work>
+double fastest(int runs, const Work& work) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < runs; ++k) {
+    const Stopwatch watch;
+    work();
+    best = std::min(best, watch.seconds());
+  }
+  return best;
+}
+
+/// Seconds per row.
+struct RowCosts {
+  double read = 0;            ///< from file or memory, scaled
+  double anew = 0;            ///< one application of the operator, features computed for it
+  double kept = 0;            ///< the same with features from memory
+  double feature_square = 0;  ///< mean ‖φ(x)‖²
+};
+
+template <class Real>
+double application_seconds(const FeatureMap& map, ArrayRows& sample, bool keep) {
+  RowOperator<Real> op(map, sample, true, keep ? std::numeric_limits<Index>::max() : 0, 1, nullptr);
+  Matrix<double> v(op.size(), 1);
+  Matrix<double> out(op.size(), 1);
+  return fastest(2, [&] { op.apply(v, out); }) / static_cast<double>(sample.row_count());
+}
+
+template <class Real>
+RowCosts row_costs(const FeatureMap& map, RowSource& rows) {
+  RowBlock block;
+  rows.rewind();
+  const Stopwatch watch;
+  if (!rows.next(RowOperator<Real>::most_block_rows, block)) return {};
+  RowCosts costs;
+  costs.read = watch.seconds() / static_cast<double>(block.rows());
+  const Matrix<double> x(block.inputs);
+  const Matrix<double> y(block.rows(), map.outputs());
+  ArrayRows sample(x, y);
+  costs.anew = application_seconds<Real>(map, sample, false);
+  costs.kept = application_seconds<Real>(map, sample, true);
+  Matrix<double> phi(std::min<Index>(64, x.rows()), map.columns());
+  map.features(x.view().row_range(0, phi.rows()), phi);
+  for (const double v : phi.values()) costs.feature_square += v * v / static_cast<double>(phi.rows());
+  rows.rewind();
+  return costs;
+}
+
+double bfloat_speed() {
+  constexpr Index side = 1024;
+  BfloatRows rows(side, side);
+  rows.set_rows(side);
+  Matrix<float> ones(side, side);
+  for (float& v : ones.values()) v = 1;
+  rows.pack<float>(0, ones);
+  Matrix<float> gram(side, side);
+  return static_cast<double>(side) * side * side / fastest(3, [&] { accumulate_gram(rows, gram); });
+}
+
+double gram_speed_of(GramPrecision gram) {
+  switch (gram) {
+    case GramPrecision::bf16:
+      return bfloat_speed();
+    case GramPrecision::bf16_three:
+      return bfloat_speed() / 3;
+    case GramPrecision::float32:
+      break;
+  }
+  return gram_speed(Precision::single_);
+}
+
+}  // namespace
+
+double foreseen_coarseness(GramPrecision gram, double ridge) {
+  return gram == GramPrecision::bf16 ? 0.0048 * std::pow(ridge, -0.8) : 0.0006 * std::pow(ridge, -0.85);
+}
+
+RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision, bool standard_deviations,
+                     const FitOptions& options) {
+  const auto n = static_cast<double>(rows.row_count());
+  const auto m = static_cast<double>(map.columns());
+  const RowCosts row = precision == Precision::single_ ? row_costs<float>(map, rows) : row_costs<double>(map, rows);
+  RidgePlan plan;
+  plan.grams = worthwhile_grams(precision);
+  if (plan.grams.empty()) plan.grams.push_back(GramPrecision::bf16);  // asked for where it is not fast
+  const bool asked_for = options.solver == "refined";
+  if (!options.penalty) {
+    plan.grams.resize(1);
+  } else if (standard_deviations && !asked_for) {
+    const double ridge = n * *options.penalty / row.feature_square;
+    std::erase_if(plan.grams, [&](GramPrecision g) { return foreseen_coarseness(g, ridge) > RidgePlan::most_coarseness; });
+  }
+  const std::string name = precision == Precision::single_ ? "float32" : "float64";
+  const std::string direct = "a Gram matrix in " + name + " in one pass";
+  const auto gram_seconds = [&](double speed) { return n * (row.read + row.anew + m * m / speed); };
+  const double full = gram_seconds(gram_speed(precision));
+  if (plan.grams.empty()) {
+    plan.seconds = full;
+    plan.words = direct + ": about " + human_seconds(full) + "; coarser ones would not do for standard deviations";
+    return plan;
+  }
+  const double bytes = n * m * (precision == Precision::single_ ? 4 : 8);
+  const double free = static_cast<double>(options.memory_bytes) / 4;
+  const bool keep = bytes <= free && bytes * fresh_page_seconds < expected_passes * n * (row.anew - row.kept);
+  if (keep) plan.memory_bytes = static_cast<Index>(bytes);
+  const double pass = n * (row.read + (keep ? row.kept : row.anew));
+  plan.seconds = gram_seconds(gram_speed_of(plan.grams.front())) + expected_passes * pass;
+  const std::string refined = "a Gram matrix in " + words(plan.grams.front()) + " and some " +
+                              std::to_string(expected_passes) + " passes with features " +
+                              (keep ? "kept in memory" : "computed anew");
+  if (asked_for || plan.seconds < clearly_longer * full) {
+    plan.words = refined + ": about " + human_seconds(plan.seconds) + "; " + direct + " would take " + human_seconds(full);
+    return plan;
+  }
+  plan.words = direct + ": about " + human_seconds(full) + "; " + refined + " would take " + human_seconds(plan.seconds);
+  plan.seconds = full;
+  plan.grams.clear();
+  return plan;
+}
+
+}  // namespace mercer

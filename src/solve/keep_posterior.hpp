@@ -1,0 +1,21 @@
+#pragma once
+#include <vector>
+
+#include "solve/posterior.hpp"
+#include "solve/ridge.hpp"
+
+namespace mercer {
+
+/// What a factored system leaves for standard deviations. `keep` is resolved: full, samples or none.
+
+void keep_posterior_base(const NormalSystem& system, double ridge, Posterior& posterior);
+
+/// For the channels of one `run` of equal gains γ: L of γG + ridge. Only one run can be kept exactly (`alone`); the draws of
+/// several add up, one call after the other.
+void keep_channels(const Channels& channels, const std::vector<Index>& run, bool alone, Uncertainty keep,
+                   Matrix<double>&& factor, Posterior& posterior);
+
+/// For coupled outputs: L of the whole normal matrix.
+void keep_coupled(const Coupling& coupling, Uncertainty keep, Matrix<double>&& factor, Posterior& posterior);
+
+}  // namespace mercer
