@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import kernels
-from ._core import set_threads, threads, version
+from ._core import memory, set_memory, set_threads, threads, version
 
 if TYPE_CHECKING:
     from . import plot, streams
@@ -48,7 +48,7 @@ _modules = ("plot", "streams")
 
 __version__ = version()
 
-__all__ = [*_homes, *_modules, "__version__", "kernels", "set_threads", "threads"]
+__all__ = [*_homes, *_modules, "__version__", "kernels", "memory", "set_memory", "set_threads", "threads"]
 
 
 def __getattr__(name: str) -> Any:
