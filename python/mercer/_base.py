@@ -6,6 +6,7 @@ import json
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from . import _core
 from ._progress import progress_bar
-from .kernels import Kernel, text_of
+from .kernels import Kernel, parse, text_of
 
 Self = TypeVar("Self", bound="CoreEstimator")
 Floats = NDArray[np.float64]
@@ -83,6 +84,22 @@ class CoreEstimator(BaseEstimator, ABC):
     @abstractmethod
     def _options(self) -> dict[str, Any]:
         """Keywords for the core; None means the core's default."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep`` those of the kernel too, as ``kernel__length_scale``, also of one given as text."""
+        params: dict[str, Any] = super().get_params(deep)
+        if deep and isinstance(params.get("kernel"), str):
+            with suppress(ValueError):  # what is no kernel has no parameters; fit says what is wrong with it
+                params.update({f"kernel__{name}": value for name, value in parse(params["kernel"]).get_params().items()})
+        return params
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Sets parameters by name and returns the estimator."""
+        if any(name.startswith("kernel__") for name in params):
+            kernel = params.get("kernel", getattr(self, "kernel", None))
+            if isinstance(kernel, str):
+                params["kernel"] = parse(kernel)
+        return super().set_params(**params)
 
     def _validated(self, X: ArrayLike, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Any, Any]:
         """X, y and weights as numpy arrays that the core can read where they lie."""
