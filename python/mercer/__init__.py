@@ -52,11 +52,15 @@ __all__ = [*_homes, *_modules, "__version__", "kernels", "memory", "set_memory",
 
 
 def __getattr__(name: str) -> Any:
-    if name in _homes:
-        return getattr(importlib.import_module(f".{_homes[name]}", __name__), name)
-    if name in _modules:
-        return importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    if name not in _homes and name not in _modules:
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    try:
+        home = importlib.import_module(f".{_homes.get(name, name)}", __name__)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "sklearn":
+            raise
+        raise ModuleNotFoundError(f"mercer.{name} needs scikit-learn: pip install 'mercer[sklearn]'", name=error.name) from error
+    return getattr(home, name) if name in _homes else home
 
 
 def __dir__() -> list[str]:

@@ -144,8 +144,10 @@ class ParquetBlocks(Blocks):
         *,
         block_rows: int = 65536,
     ):
-        import pyarrow.parquet as parquet
-
+        try:
+            import pyarrow.parquet as parquet
+        except ImportError as error:
+            raise ImportError("Parquet files need pyarrow: pip install 'mercer[parquet]'") from error
         files = [paths] if isinstance(paths, (str, Path)) else list(paths)
         if not files:
             raise ValueError("ParquetBlocks needs at least one file")
