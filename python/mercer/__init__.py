@@ -15,19 +15,28 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import kernels
-from ._core import memory, set_memory, set_threads, threads, version
+from . import kernels as kernels
+from ._core import memory as memory
+from ._core import set_memory as set_memory
+from ._core import set_threads as set_threads
+from ._core import threads as threads
+from ._core import version
 
-if TYPE_CHECKING:
-    from . import plot, streams
-    from ._classification import KernelClassifier
-    from ._conformal import ConformalRegressor
-    from ._files import load
-    from ._process import ExactGP, SpectralMixtureGP
-    from ._quantile import KernelQuantileRegressor
-    from ._regression import KernelRegressor, KernelRegressorCV
-    from ._report import report
-    from ._transformers import OperatorFeatures, RandomFourierFeatures, SketchedFeatures
+if TYPE_CHECKING:  # names twice: exported, for those who check types strictly
+    from . import plot as plot
+    from . import streams as streams
+    from ._classification import KernelClassifier as KernelClassifier
+    from ._conformal import ConformalRegressor as ConformalRegressor
+    from ._files import load as load
+    from ._process import ExactGP as ExactGP
+    from ._process import SpectralMixtureGP as SpectralMixtureGP
+    from ._quantile import KernelQuantileRegressor as KernelQuantileRegressor
+    from ._regression import KernelRegressor as KernelRegressor
+    from ._regression import KernelRegressorCV as KernelRegressorCV
+    from ._report import report as report
+    from ._transformers import OperatorFeatures as OperatorFeatures
+    from ._transformers import RandomFourierFeatures as RandomFourierFeatures
+    from ._transformers import SketchedFeatures as SketchedFeatures
 
 # Estimators bring scikit-learn and pictures matplotlib, which take longer to import than Mercer itself: both wait until asked for.
 _homes = {

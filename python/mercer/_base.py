@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
+from ._columns import fault_of_inputs, fault_of_targets
 from ._progress import progress_bar
+from ._times import days_of, named
 from .kernels import Kernel, parse, text_of
 
 Self = TypeVar("Self", bound="CoreEstimator")
@@ -62,7 +64,10 @@ def target_names(y: Any) -> list[str] | None:
 def as_columns(y: NDArray[Any]) -> NDArray[Any]:
     """Targets as rows × p in C order, float64 unless they are float32."""
     if y.dtype not in _DTYPES:
-        y = y.astype(np.float64)
+        try:
+            y = y.astype(np.float64)
+        except ValueError as error:
+            raise ValueError(fault_of_targets(y)) from error
     return np.ascontiguousarray(y.reshape(len(y), -1))
 
 
@@ -80,6 +85,7 @@ class CoreEstimator(BaseEstimator, ABC):
     verbose: int | bool
 
     _least_rows = 1
+    _dates: str | None = None  # how files write the one input, where it is dates
 
     @abstractmethod
     def _options(self) -> dict[str, Any]:
@@ -101,10 +107,36 @@ class CoreEstimator(BaseEstimator, ABC):
                 params["kernel"] = parse(kernel)
         return super().set_params(**params)
 
+    def _checked(self, X: Any, *y: Any, reset: bool = True, **checks: Any) -> Any:
+        """scikit-learn's checks of X, or of X and y; dates as days, and what is no number said with its column."""
+        days, dates = self._days(X)
+        is_vector = np.ndim(days) == 2 and np.ndim(X) == 1
+        if reset:
+            self._dates = dates
+            days = named(X, days) if is_vector else days
+        elif dates and not self._dates:
+            raise ValueError("X holds dates, and the model was fitted to numbers")
+        elif self._dates and not dates:
+            raise ValueError("the model was fitted to dates; give dates, not numbers")
+        try:
+            if is_vector and not reset and self.n_features_in_ == 1:  # whatever it is called
+                return check_array(days, dtype=_DTYPES, order="C")
+            return validate_data(self, days, *y, dtype=_DTYPES, order="C", reset=reset, **checks)
+        except (TypeError, ValueError) as error:
+            fault = fault_of_inputs(X)
+            if fault is None and y and checks.get("y_numeric"):
+                fault = fault_of_targets(y[0])
+            if fault is None:
+                raise
+            raise ValueError(fault) from error
+
+    def _days(self, X: Any) -> tuple[Any, str | None]:
+        return days_of(X)
+
     def _validated(self, X: ArrayLike, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Any, Any]:
         """X, y and weights as numpy arrays that the core can read where they lie."""
         checks = {"y_numeric": True, "multi_output": True, "ensure_min_samples": self._least_rows, **checks}
-        rows, targets = validate_data(self, X, y, dtype=_DTYPES, order="C", **checks)
+        rows, targets = self._checked(X, y, **checks)
         return rows, targets, self._weights(sample_weight, rows)
 
     def _weights(self, sample_weight: Any, X: NDArray[Any]) -> Floats | None:
@@ -123,6 +155,7 @@ class CoreEstimator(BaseEstimator, ABC):
         names = target_names(y)
         if names is not None:
             options["target_names"] = names
+        options["dates"] = self._dates
         return {key: value for key, value in options.items() if value is not None}
 
     def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
@@ -143,7 +176,7 @@ class CoreEstimator(BaseEstimator, ABC):
         scikit-learn take longer than the prediction of a row, and the core answers NaN for what they would refuse."""
         if self._is_plain(X):
             return X
-        return validate_data(self, X, dtype=_DTYPES, order="C", reset=False)
+        return self._checked(X, reset=False)
 
     def _is_plain(self, X: Any) -> bool:
         return (
@@ -154,6 +187,7 @@ class CoreEstimator(BaseEstimator, ABC):
             and X.shape[0] > 0
             and X.shape[1] == self.n_features_in_
             and not hasattr(self, "feature_names_in_")
+            and not self._dates
         )
 
     def _ask(self, X: Any, question: Callable[[Any], Any]) -> Any:
@@ -163,7 +197,7 @@ class CoreEstimator(BaseEstimator, ABC):
         answer = question(rows)
         first = answer[0] if isinstance(answer, tuple) else answer
         if rows is X and not np.isfinite(first.sum()):
-            validate_data(self, X, dtype=_DTYPES, order="C", reset=False)
+            self._checked(X, reset=False)
         return answer
 
     @property

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from . import _core
-from ._base import _DTYPES, CoreEstimator, Floats, kernel_options
+from ._base import CoreEstimator, Floats, kernel_options
 from .kernels import Kernel
 
 
@@ -78,7 +77,7 @@ class KernelClassifier(ClassifierMixin, CoreEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelClassifier:
         """Fits to rows X (n × d) and labels y (n), which may be of any type that sorts."""
-        rows, labels = validate_data(self, X, y, dtype=_DTYPES, order="C", ensure_min_samples=self._least_rows)
+        rows, labels = self._checked(X, y, ensure_min_samples=self._least_rows)
         check_classification_targets(labels)
         weights = self._weights(sample_weight, rows)
         seen = labels if weights is None else labels[weights > 0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,9 @@ from ._regression import KernelRegressor
 
 
 def _labels(texts: list[str]) -> Any:
-    """Class labels as numbers where all of them are."""
+    """Class labels as numbers, or True and False, where all of them are."""
+    if set(texts) == {"False", "True"}:
+        return np.array([text == "True" for text in texts])
     for number in (int, float):
         try:
             return np.array([number(text) for text in texts])
@@ -35,7 +39,9 @@ def load(path: Any) -> Any:
     -------
     A fitted KernelRegressor, KernelClassifier, KernelQuantileRegressor, SpectralMixtureGP or ExactGP.
     """
-    model = _core.Model.load(str(path))
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, "there is no such file", os.fspath(path))
+    model = _core.Model.load(os.fspath(path))
     summary = summary_of(model)
     estimator: CoreEstimator
     kernel = {"kernel": summary["kernel"], "map": summary["map"], "penalty": summary["penalty"]}

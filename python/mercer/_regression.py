@@ -42,6 +42,11 @@ class MeanPredictor(RegressorMixin, CoreEstimator):
         """
         if return_std and return_cov:
             raise ValueError("ask for return_std or return_cov, not both; deviations are the roots of the covariance's diagonal")
+        if (return_std or return_cov) and hasattr(self, "model_") and self.summary_["loss"] != "square":
+            raise ValueError(
+                f"standard deviations come with the square loss; with {self.summary_['loss']} take KernelQuantileRegressor, "
+                "or intervals of ConformalRegressor"
+            )
         if return_cov:
             return self._joint(X, latent)
         if not return_std:
@@ -195,7 +200,11 @@ class KernelRegressor(MeanPredictor):
         with source:
             self.n_features_in_ = source.inputs
             self._targets_flat = source.flat
-            options = self._named_options(input_names=source.input_names, target_names=source.target_names)
+            self._dates = None
+            self.__dict__.pop("feature_names_in_", None)
+            if source.input_names:
+                self.feature_names_in_ = np.array(source.input_names, dtype=object)
+            options = self._named_options(target_names=source.target_names)
             return self._take(
                 self._run(_core.fit_blocks, source.restart, source.inputs, source.targets, source.rows, options)
             )
