@@ -31,6 +31,8 @@ _DTYPES = (np.float64, np.float32)
 def seed_of(random_state: Any) -> int:
     """A whole number, as it is; from a generator, or numpy's own for None, the next draw."""
     if isinstance(random_state, (int, np.integer)):
+        if random_state < 0:
+            raise ValueError(f"random_state must be at least 0, got {random_state}")
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
@@ -39,6 +41,20 @@ def whole(name: str, value: Any) -> None:
     """Refuses what is not a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+
+def flag(name: str, value: Any) -> bool:
+    """Refuses what is neither True nor False: texts such as "no" would be True."""
+    if not isinstance(value, (bool, int, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def some_number(name: str, value: Any) -> float | None:
+    """Refuses what is neither a number nor None."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float, np.number))):
+        raise ValueError(f"{name} must be a number, or None to have it chosen; got {value!r}")
+    return None if value is None else float(value)
 
 
 def map_text(map: str, features: int | None) -> str:
@@ -110,7 +126,7 @@ class CoreEstimator(BaseEstimator, ABC):
     def _checked(self, X: Any, *y: Any, reset: bool = True, **checks: Any) -> Any:
         """scikit-learn's checks of X, or of X and y; dates as days, and what is no number said with its column."""
         days, dates = self._days(X)
-        is_vector = np.ndim(days) == 2 and np.ndim(X) == 1
+        is_vector = days is not X and not hasattr(X, "columns")
         if reset:
             self._dates = dates
             days = named(X, days) if is_vector else days
@@ -260,7 +276,7 @@ def kernel_options(estimator: Any) -> dict[str, Any]:
     return {
         "kernel": text_of(estimator.kernel),
         "map": map_text(estimator.map, estimator.features),
-        "standardize": bool(estimator.standardize),
+        "standardize": flag("standardize", estimator.standardize),
         "precision": estimator.precision,
         "seed": seed_of(estimator.random_state),
     }

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core
-from ._base import CoreEstimator, Floats, kernel_options
+from ._base import CoreEstimator, Floats, kernel_options, some_number
 from .kernels import Kernel
 
 
@@ -73,7 +73,7 @@ class KernelClassifier(ClassifierMixin, CoreEstimator):
         self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
-        return {**kernel_options(self), "penalty": self.penalty, "loss": self.loss, "tolerance": self.tolerance}
+        return {**kernel_options(self), "penalty": some_number("penalty", self.penalty), "loss": self.loss, "tolerance": some_number("tolerance", self.tolerance)}
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelClassifier:
         """Fits to rows X (n × d) and labels y (n), which may be of any type that sorts."""

@@ -13,7 +13,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from . import _core
-from ._base import CoreEstimator, Floats, as_columns, kernel_options, squeeze, summary_of
+from ._base import CoreEstimator, Floats, as_columns, flag, kernel_options, some_number, squeeze, summary_of
 from .kernels import Kernel
 from .streams import Blocks, as_blocks
 
@@ -174,12 +174,12 @@ class KernelRegressor(MeanPredictor):
     def _options(self) -> dict[str, Any]:
         return {
             **kernel_options(self),
-            "penalty": self.penalty,
+            "penalty": some_number("penalty", self.penalty),
             "loss": self.loss,
-            "intercept": bool(self.intercept),
+            "intercept": flag("intercept", self.intercept),
             "uncertainty": self.uncertainty,
             "solver": self.solver,
-            "tolerance": self.tolerance,
+            "tolerance": some_number("tolerance", self.tolerance),
         }
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelRegressor:
@@ -292,7 +292,7 @@ class KernelRegressorCV(MeanPredictor):
         self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
-        return {**kernel_options(self), "intercept": bool(self.intercept), "uncertainty": self.uncertainty}
+        return {**kernel_options(self), "intercept": flag("intercept", self.intercept), "uncertainty": self.uncertainty}
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelRegressorCV:
         """Fits every candidate to X (n × d) and y, and keeps the one of least leave-one-out error."""

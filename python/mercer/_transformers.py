@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._base import CoreEstimator, Floats, as_columns, map_text, seed_of, whole
+from ._base import CoreEstimator, Floats, as_columns, flag, map_text, seed_of, whole
 from .kernels import Kernel, text_of
 
 
@@ -28,7 +28,7 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CoreEstimator
         return {
             "kernel": text_of(self.kernel),
             "map": self._map(),
-            "standardize": bool(self.standardize),
+            "standardize": flag("standardize", self.standardize),
             "seed": seed_of(self.random_state),
         }
 
@@ -196,7 +196,7 @@ class OperatorFeatures(CoreEstimator):
         return {
             "kernel": text_of(self.kernel),
             "map": map_text(self.map, self.features),
-            "standardize": bool(self.standardize),
+            "standardize": flag("standardize", self.standardize),
             "seed": seed_of(self.random_state),
         }
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import mercer
-from mercer import ExactGP, KernelClassifier, KernelRegressor, SpectralMixtureGP
+from mercer import ConformalRegressor, ExactGP, KernelClassifier, KernelQuantileRegressor, KernelRegressor, SpectralMixtureGP
 from mercer.kernels import CurlFree, Gaussian
 from mercer.streams import ParquetBlocks
 
@@ -167,3 +167,26 @@ def test_small_mistakes(tmp_path, wave):
         KernelRegressor(loss="huber", features=10).fit(*wave).predict(wave[0], return_std=True)
     with pytest.raises(ValueError, match="a Gaussian process learns a scalar kernel"):
         ExactGP(CurlFree(Gaussian(1.0))).fit(wave[0], wave[0])
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (KernelRegressor(standardize="no"), "standardize must be True or False, got 'no'"),
+        (KernelRegressor(intercept=None), "intercept must be True or False"),
+        (KernelRegressor(penalty="auto"), "penalty must be a number, or None to have it chosen; got 'auto'"),
+        (KernelClassifier(tolerance="low"), "tolerance must be a number"),
+        (KernelRegressor(random_state=-1), "random_state must be at least 0"),
+        (KernelQuantileRegressor(["a"]), "quantiles must be numbers between 0 and 1"),
+        (KernelQuantileRegressor(None), "quantiles must be numbers between 0 and 1"),
+        (KernelQuantileRegressor([0, 1]), "quantiles must be numbers between 0 and 1"),
+        (KernelQuantileRegressor([]), "quantiles must be numbers between 0 and 1"),
+        (KernelQuantileRegressor([0.1, 0.1]), "quantiles must differ"),
+        (ConformalRegressor(0.9), "goes around Mercer's regressors, not float"),
+    ],
+    ids=str,
+)
+def test_parameters_are_refused_by_name(model, says, wave):
+    X, y = wave
+    with pytest.raises(ValueError, match=says):
+        model.fit(X, y > 0 if isinstance(model, KernelClassifier) else y)
