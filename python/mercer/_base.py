@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -87,6 +88,14 @@ def as_columns(y: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(y.reshape(len(y), -1))
 
 
+def _outside() -> int:
+    """The stacklevel, for who calls this, of the first caller outside this package: a warning is about their line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def summary_of(model: _core.Model) -> dict[str, Any]:
     """What happened in the fit of a model."""
     return json.loads(model.summary_json())
@@ -125,7 +134,7 @@ class CoreEstimator(BaseEstimator, ABC):
 
     def _checked(self, X: Any, *y: Any, reset: bool = True, **checks: Any) -> Any:
         """scikit-learn's checks of X, or of X and y; dates as days, and what is no number said with its column."""
-        days, dates = self._days(X)
+        days, dates = self._days(X, reset)
         is_vector = days is not X and not hasattr(X, "columns")
         if reset:
             self._dates = dates
@@ -146,7 +155,8 @@ class CoreEstimator(BaseEstimator, ABC):
                 raise
             raise ValueError(fault) from error
 
-    def _days(self, X: Any) -> tuple[Any, str | None]:
+    def _days(self, X: Any, reset: bool) -> tuple[Any, str | None]:
+        """X with dates as days, and which dates they were."""
         return days_of(X)
 
     def _validated(self, X: ArrayLike, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Any, Any]:
@@ -184,7 +194,7 @@ class CoreEstimator(BaseEstimator, ABC):
         self.model_ = model
         self.summary_ = summary_of(model)
         if self.summary_["status"] != "ok":
-            warnings.warn("; ".join(self.summary_["notes"]) or self.summary_["status"], ConvergenceWarning, stacklevel=3)
+            warnings.warn("; ".join(self.summary_["notes"]) or self.summary_["status"], ConvergenceWarning, stacklevel=_outside())
         return self
 
     def _rows(self, X: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from typing import Any
 
@@ -39,9 +38,12 @@ def load(path: Any) -> Any:
     -------
     A fitted KernelRegressor, KernelClassifier, KernelQuantileRegressor, SpectralMixtureGP or ExactGP.
     """
-    if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, "there is no such file", os.fspath(path))
-    model = _core.Model.load(os.fspath(path))
+    try:
+        model = _core.Model.load(os.fspath(path))
+    except OSError as error:
+        if os.path.exists(path):
+            raise
+        raise FileNotFoundError(str(error)) from None
     summary = summary_of(model)
     estimator: CoreEstimator
     kernel = {"kernel": summary["kernel"], "map": summary["map"], "penalty": summary["penalty"]}

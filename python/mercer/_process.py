@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import Floats, seed_of, squeeze, whole
 from ._regression import MeanPredictor
-from ._times import as_dates, as_times
+from ._times import as_dates, as_times, days_of
 from .kernels import Kernel, text_of
 
 
@@ -28,8 +28,8 @@ class _Process(MeanPredictor):
             self.series_ = (as_dates(times) if self._dates else times, np.array(y, dtype=float))
         return self
 
-    def _days(self, X: Any) -> tuple[Any, str | None]:
-        return as_times(X)
+    def _days(self, X: Any, reset: bool) -> tuple[Any, str | None]:
+        return as_times(X) if reset or self.n_features_in_ == 1 else days_of(X)  # a vector may be a series
 
     def log_density(self, X: ArrayLike, y: ArrayLike) -> Floats:
         """log p(y) of each row under the predictive distribution, targets summed."""

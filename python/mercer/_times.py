@@ -18,6 +18,11 @@ def _is_date(value: Any) -> bool:
     return isinstance(value, (datetime.date, np.datetime64)) or (isinstance(value, str) and _ISO.match(value) is not None)
 
 
+def _are_dates(dtype: Any) -> bool:
+    """Whether a column of this type holds dates: pandas' datetime64, polars' Date and Datetime."""
+    return getattr(dtype, "kind", None) == "M" or str(dtype).startswith("Date")
+
+
 def _first(values: Any) -> Any:
     """The first of values that may be rows of one."""
     first = values[0] if len(values) else None
@@ -40,9 +45,9 @@ def dates_of(X: Any) -> NDArray[Any] | None:
     or text such as 2024-02-29."""
     columns = X.columns if hasattr(X, "shape") and hasattr(X, "columns") else (None,)
     if len(columns) != 1:
-        for name, dtype in zip(columns, X.dtypes, strict=True):
-            if str(dtype).lower().startswith("date"):
-                raise ValueError(f"column {name!r} of X holds dates; make numbers of them, such as days since the first")
+        if any(map(_are_dates, set(X.dtypes))):
+            name = next(name for name, dtype in zip(columns, X.dtypes, strict=True) if _are_dates(dtype))
+            raise ValueError(f"column {name!r} of X holds dates; make numbers of them, such as days since the first")
         return None
     array = _values_of(X)
     if array is None or array.dtype.kind not in "MOUT" or array.ndim not in (1, 2) or not array.size:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import mercer
 from mercer import ConformalRegressor, ExactGP, KernelClassifier, KernelQuantileRegressor, KernelRegressor, SpectralMixtureGP
@@ -161,7 +161,7 @@ def test_small_mistakes(tmp_path, wave):
     for horizon in (0, "a", 2.5):
         with pytest.raises(ValueError, match="horizon must be a whole number of at least 1"):
             model.forecast(horizon)
-    with pytest.raises(FileNotFoundError, match="no such file"):
+    with pytest.raises(FileNotFoundError, match="No such file"):
         mercer.load(tmp_path / "none.mercer")
     with pytest.raises(ValueError, match="with huber:1.345 take KernelQuantileRegressor"):
         KernelRegressor(loss="huber", features=10).fit(*wave).predict(wave[0], return_std=True)
@@ -190,3 +190,11 @@ def test_parameters_are_refused_by_name(model, says, wave):
     X, y = wave
     with pytest.raises(ValueError, match=says):
         model.fit(X, y > 0 if isinstance(model, KernelClassifier) else y)
+
+
+@pytest.mark.parametrize("model", [KernelRegressor(solver="adam"), KernelQuantileRegressor([0.1, 0.9], penalty=1e-9, tolerance=1e-15)], ids=str)
+def test_warnings_point_at_the_callers_line(model, wave):
+    X, y = wave
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X, y)
+    assert {warning.filename for warning in caught} == {__file__}
