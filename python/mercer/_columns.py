@@ -24,7 +24,7 @@ def fault_of_inputs(X: Any) -> str | None:
     for name in getattr(X, "columns", ()):
         values = np.asarray(X[name])
         if values.dtype.kind in "OUST" and values.ndim == 1 and (found := _no_number(values)) is not None:
-            return f"column {name!r} of X holds {found!r}, which is no number; encode categories as numbers or leave the column out"
+            return f"column {name!r} of X holds {found!r}, which is no number; encode categories, or leave the column out"
     return None
 
 

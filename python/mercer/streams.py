@@ -183,7 +183,7 @@ class ParquetBlocks(Blocks):
             kind = schema.field(name).type
             is_number = pyarrow.types.is_primitive(kind) and not pyarrow.types.is_temporal(kind)
             if not (is_number or pyarrow.types.is_decimal(kind)):
-                raise ValueError(f"column {name!r} of {files[0]} holds no numbers ({kind}); name the columns to learn from as inputs")
+                raise ValueError(f"column {name!r} of {files[0]} holds no numbers ({kind}); choose others by inputs")
         flat = isinstance(target, str)
 
         def read() -> Iterator[Any]:

@@ -75,7 +75,8 @@ def test_dates_for_every_estimator(tmp_path, program):
     """Days in Python are those of the command line, not nanoseconds."""
     frame = pd.DataFrame({"day": DAYS, "y": VALUES})
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    program("fit", tmp_path / "rows.csv", "--target", "y", "--map", "fourier:30", "--kernel", "gaussian(0.2)", "-o", tmp_path / "m.mercer")
+    how = ("--target", "y", "--map", "fourier:30", "--kernel", "gaussian(0.2)")
+    program("fit", tmp_path / "rows.csv", *how, "-o", tmp_path / "m.mercer")
     theirs = mercer.load(tmp_path / "m.mercer").predict(frame[["day"]])
     ours = KernelRegressor("gaussian(0.2)", features=30).fit(frame[["day"]], VALUES)
     np.testing.assert_allclose(ours.predict(frame[["day"]]), theirs, atol=1e-12)
@@ -192,9 +193,30 @@ def test_parameters_are_refused_by_name(model, says, wave):
         model.fit(X, y > 0 if isinstance(model, KernelClassifier) else y)
 
 
-@pytest.mark.parametrize("model", [KernelRegressor(solver="adam"), KernelQuantileRegressor([0.1, 0.9], penalty=1e-9, tolerance=1e-15)], ids=str)
+@pytest.mark.parametrize(
+    "model", [KernelRegressor(solver="adam"), KernelQuantileRegressor([0.1, 0.9], penalty=1e-9, tolerance=1e-15)], ids=str
+)
 def test_warnings_point_at_the_callers_line(model, wave):
     X, y = wave
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, y)
     assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
+def test_class_weights_are_row_weights(loss, rng):
+    X = rng.normal(size=(300, 2))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=300) > 1.2, "rare", "common")
+    rows = rng.uniform(0.5, 1.5, 300)
+    share = np.where(y == "rare", 1 / (2 * np.mean(y == "rare")), 1 / (2 * np.mean(y == "common")))
+
+    def classifier(class_weight=None):
+        return KernelClassifier(features=20, loss=loss, penalty=1e-2, class_weight=class_weight)
+
+    balanced = classifier("balanced").fit(X, y, rows).decision_function(X)
+    np.testing.assert_array_equal(balanced, classifier().fit(X, y, rows * share).decision_function(X))
+    given = classifier({"rare": 5, "common": 1}).fit(X, y)
+    np.testing.assert_array_equal(
+        given.decision_function(X), classifier().fit(X, y, np.where(y == "rare", 5.0, 1.0)).decision_function(X)
+    )
+    assert np.mean(given.predict(X) == "rare") > np.mean(classifier().fit(X, y).predict(X) == "rare")
