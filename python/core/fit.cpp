@@ -18,6 +18,7 @@
 #include "model/tune.hpp"
 #include "options.hpp"
 #include "rows.hpp"
+#include "spelling.hpp"
 
 namespace mercer::python {
 namespace {
@@ -155,7 +156,9 @@ nb::tuple tune_arrays(const Numbers& x, const Numbers& y, const MaybeWeights& we
     line["spread"] = row.spread;
     table.append(line);
   }
-  return nb::make_tuple(std::move(tuned_model.model), table, result.best, result.metric, result.notes);
+  std::vector<std::string> notes = result.notes;
+  for (std::string& note : notes) note = in_python(note);
+  return nb::make_tuple(std::move(tuned_model.model), table, result.best, result.metric, notes);
 }
 
 }  // namespace

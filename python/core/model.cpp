@@ -18,6 +18,7 @@
 #include "job.hpp"
 #include "model/recipe_json.hpp"
 #include "model/state.hpp"
+#include "spelling.hpp"
 
 namespace mercer::python {
 namespace {
@@ -227,6 +228,12 @@ nb::dict scaling(const Model& model) {
   return parts;
 }
 
+std::string summary_json(const Model& model) {
+  FitSummary summary = model.summary();
+  for (std::string& note : summary.notes) note = in_python(note);
+  return to_json(summary).dump();
+}
+
 nb::bytes to_bytes(const Model& model) {
   const std::vector<std::byte> bytes = model.to_bytes();
   return nb::bytes(bytes.data(), bytes.size());
@@ -249,8 +256,7 @@ void bind_model(nb::module_& module) {
           "levels", [](const Model& m) { return m.state().recipe.levels; }, "Quantile levels, ascending.")
       .def_prop_ro(
           "noise", [](const Model& m) { return m.state().noise; }, "σ² of each output, in scaled units.")
-      .def(
-          "summary_json", [](const Model& m) { return to_json(m.summary()).dump(); }, "What happened in the fit, as JSON.")
+      .def("summary_json", &summary_json, "What happened in the fit, as JSON.")
       .def("columns", &columns, "Names of inputs, targets and outputs, and how the one input writes dates.")
       .def("scaling", &scaling, "Shifts and scales of inputs and targets.")
       .def("predict", &predict, nb::arg("x"), "Rows × outputs. NaN in a row gives NaN.")

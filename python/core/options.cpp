@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 
@@ -43,7 +44,6 @@ const std::map<std::string, Setter>& setters() {
       {"standardize", set(&FitOptions::standardize)},
       {"intercept", set(&FitOptions::intercept)},
       {"seed", set(&FitOptions::seed)},
-      {"memory_bytes", set(&FitOptions::memory_bytes)},
       {"tolerance", set_some(&FitOptions::tolerance)},
       {"passes", set(&FitOptions::passes)},
       {"conformal", set_some(&FitOptions::conformal)},
@@ -71,10 +71,26 @@ bool is_name(const std::string& keyword) {
   return keyword == "input_names" || keyword == "target_names" || keyword == "dates";
 }
 
+std::atomic<Index>& budget() {
+  static std::atomic<Index> bytes = FitOptions().memory_bytes;
+  return bytes;
+}
+
 }  // namespace
+
+void set_memory(double bytes) {
+  if (!(bytes >= 1e6 && bytes <= 1e15))
+    fail_argument("bytes must be a number of at least 1e6 (one megabyte), such as 16e9; got " + shortest(bytes));
+  budget() = static_cast<Index>(bytes);
+}
+
+Index memory() {
+  return budget();
+}
 
 FitOptions fit_options(const nb::dict& keywords) {
   FitOptions options;
+  options.memory_bytes = memory();
   for (const auto [key, value] : keywords) {
     const auto name = nb::cast<std::string>(key);
     if (value.is_none() || is_name(name)) continue;

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_LESSON)
         return 0
     try:
-        from ._files import load
+        from mercer import load
         from ._report import report_file
 
         report_file(load(options.model), options.data, options.output, title=options.title)

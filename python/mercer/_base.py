@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
+from ._columns import fault_of_inputs, fault_of_targets
 from ._progress import progress_bar
-from .kernels import Kernel, text_of
+from ._times import days_of, named
+from .kernels import Kernel, parse, text_of
 
 Self = TypeVar("Self", bound="CoreEstimator")
 Floats = NDArray[np.float64]
@@ -28,6 +32,8 @@ _DTYPES = (np.float64, np.float32)
 def seed_of(random_state: Any) -> int:
     """A whole number, as it is; from a generator, or numpy's own for None, the next draw."""
     if isinstance(random_state, (int, np.integer)):
+        if random_state < 0:
+            raise ValueError(f"random_state must be at least 0, got {random_state}")
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
@@ -36,6 +42,20 @@ def whole(name: str, value: Any) -> None:
     """Refuses what is not a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+
+def flag(name: str, value: Any) -> bool:
+    """Refuses what is neither True nor False: texts such as "no" would be True."""
+    if not isinstance(value, (bool, int, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def some_number(name: str, value: Any) -> float | None:
+    """Refuses what is neither a number nor None."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float, np.number))):
+        raise ValueError(f"{name} must be a number, or None to have it chosen; got {value!r}")
+    return None if value is None else float(value)
 
 
 def map_text(map: str, features: int | None) -> str:
@@ -61,8 +81,19 @@ def target_names(y: Any) -> list[str] | None:
 def as_columns(y: NDArray[Any]) -> NDArray[Any]:
     """Targets as rows × p in C order, float64 unless they are float32."""
     if y.dtype not in _DTYPES:
-        y = y.astype(np.float64)
+        try:
+            y = y.astype(np.float64)
+        except ValueError as error:
+            raise ValueError(fault_of_targets(y)) from error
     return np.ascontiguousarray(y.reshape(len(y), -1))
+
+
+def _outside() -> int:
+    """The stacklevel, for who calls this, of the first caller outside this package: a warning is about their line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def summary_of(model: _core.Model) -> dict[str, Any]:
@@ -79,15 +110,59 @@ class CoreEstimator(BaseEstimator, ABC):
     verbose: int | bool
 
     _least_rows = 1
+    _dates: str | None = None  # how files write the one input, where it is dates
 
     @abstractmethod
     def _options(self) -> dict[str, Any]:
         """Keywords for the core; None means the core's default."""
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep`` those of the kernel too, as ``kernel__length_scale``, also of one given as text."""
+        params: dict[str, Any] = super().get_params(deep)
+        if deep and isinstance(params.get("kernel"), str):
+            with suppress(ValueError):  # what is no kernel has no parameters; fit says what is wrong with it
+                params.update({f"kernel__{name}": value for name, value in parse(params["kernel"]).get_params().items()})
+        return params
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Sets parameters by name and returns the estimator."""
+        if any(name.startswith("kernel__") for name in params):
+            kernel = params.get("kernel", getattr(self, "kernel", None))
+            if isinstance(kernel, str):
+                params["kernel"] = parse(kernel)
+        return super().set_params(**params)
+
+    def _checked(self, X: Any, *y: Any, reset: bool = True, **checks: Any) -> Any:
+        """scikit-learn's checks of X, or of X and y; dates as days, and what is no number said with its column."""
+        days, dates = self._days(X, reset)
+        is_vector = days is not X and not hasattr(X, "columns")
+        if reset:
+            self._dates = dates
+            days = named(X, days) if is_vector else days
+        elif dates and not self._dates:
+            raise ValueError("X holds dates, and the model was fitted to numbers")
+        elif self._dates and not dates:
+            raise ValueError("the model was fitted to dates; give dates, not numbers")
+        try:
+            if is_vector and not reset and self.n_features_in_ == 1:  # whatever it is called
+                return check_array(days, dtype=_DTYPES, order="C")
+            return validate_data(self, days, *y, dtype=_DTYPES, order="C", reset=reset, **checks)
+        except (TypeError, ValueError) as error:
+            fault = fault_of_inputs(X)
+            if fault is None and y and checks.get("y_numeric"):
+                fault = fault_of_targets(y[0])
+            if fault is None:
+                raise
+            raise ValueError(fault) from error
+
+    def _days(self, X: Any, reset: bool) -> tuple[Any, str | None]:
+        """X with dates as days, and which dates they were."""
+        return days_of(X)
+
     def _validated(self, X: ArrayLike, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Any, Any]:
         """X, y and weights as numpy arrays that the core can read where they lie."""
         checks = {"y_numeric": True, "multi_output": True, "ensure_min_samples": self._least_rows, **checks}
-        rows, targets = validate_data(self, X, y, dtype=_DTYPES, order="C", **checks)
+        rows, targets = self._checked(X, y, **checks)
         return rows, targets, self._weights(sample_weight, rows)
 
     def _weights(self, sample_weight: Any, X: NDArray[Any]) -> Floats | None:
@@ -106,6 +181,7 @@ class CoreEstimator(BaseEstimator, ABC):
         names = target_names(y)
         if names is not None:
             options["target_names"] = names
+        options["dates"] = self._dates
         return {key: value for key, value in options.items() if value is not None}
 
     def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
@@ -118,7 +194,7 @@ class CoreEstimator(BaseEstimator, ABC):
         self.model_ = model
         self.summary_ = summary_of(model)
         if self.summary_["status"] != "ok":
-            warnings.warn("; ".join(self.summary_["notes"]) or self.summary_["status"], ConvergenceWarning, stacklevel=3)
+            warnings.warn("; ".join(self.summary_["notes"]) or self.summary_["status"], ConvergenceWarning, stacklevel=_outside())
         return self
 
     def _rows(self, X: Any) -> Any:
@@ -126,7 +202,7 @@ class CoreEstimator(BaseEstimator, ABC):
         scikit-learn take longer than the prediction of a row, and the core answers NaN for what they would refuse."""
         if self._is_plain(X):
             return X
-        return validate_data(self, X, dtype=_DTYPES, order="C", reset=False)
+        return self._checked(X, reset=False)
 
     def _is_plain(self, X: Any) -> bool:
         return (
@@ -137,6 +213,7 @@ class CoreEstimator(BaseEstimator, ABC):
             and X.shape[0] > 0
             and X.shape[1] == self.n_features_in_
             and not hasattr(self, "feature_names_in_")
+            and not self._dates
         )
 
     def _ask(self, X: Any, question: Callable[[Any], Any]) -> Any:
@@ -146,7 +223,7 @@ class CoreEstimator(BaseEstimator, ABC):
         answer = question(rows)
         first = answer[0] if isinstance(answer, tuple) else answer
         if rows is X and not np.isfinite(first.sum()):
-            validate_data(self, X, dtype=_DTYPES, order="C", reset=False)
+            self._checked(X, reset=False)
         return answer
 
     @property
@@ -209,7 +286,7 @@ def kernel_options(estimator: Any) -> dict[str, Any]:
     return {
         "kernel": text_of(estimator.kernel),
         "map": map_text(estimator.map, estimator.features),
-        "standardize": bool(estimator.standardize),
+        "standardize": flag("standardize", estimator.standardize),
         "precision": estimator.precision,
         "seed": seed_of(estimator.random_state),
     }

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from . import _core
-from ._base import _DTYPES, CoreEstimator, Floats, kernel_options
+from ._base import CoreEstimator, Floats, kernel_options, some_number
 from .kernels import Kernel
 
 
@@ -32,6 +32,8 @@ class KernelClassifier(ClassifierMixin, CoreEstimator):
     loss : str
         "logistic" (one class against the rest when there are more than two) and "multinomial" give probabilities; "square" on the
         corners of a simplex is the fastest; "hinge" and "squared_hinge" are support vector machines.
+    class_weight : dict, "balanced" or None
+        What the rows of a class weigh, by label; "balanced": as much as those of any other class together.
 
     Attributes
     ----------
@@ -55,6 +57,7 @@ class KernelClassifier(ClassifierMixin, CoreEstimator):
         features: int | None = None,
         map: str = "auto",
         loss: str = "logistic",
+        class_weight: Any = None,
         penalty: float | None = None,
         standardize: bool = True,
         precision: str = "auto",
@@ -66,6 +69,7 @@ class KernelClassifier(ClassifierMixin, CoreEstimator):
         self.features = features
         self.map = map
         self.loss = loss
+        self.class_weight = class_weight
         self.penalty = penalty
         self.standardize = standardize
         self.precision = precision
@@ -74,13 +78,21 @@ class KernelClassifier(ClassifierMixin, CoreEstimator):
         self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
-        return {**kernel_options(self), "penalty": self.penalty, "loss": self.loss, "tolerance": self.tolerance}
+        return {
+            **kernel_options(self),
+            "penalty": some_number("penalty", self.penalty),
+            "loss": self.loss,
+            "tolerance": some_number("tolerance", self.tolerance),
+        }
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelClassifier:
         """Fits to rows X (n × d) and labels y (n), which may be of any type that sorts."""
-        rows, labels = validate_data(self, X, y, dtype=_DTYPES, order="C", ensure_min_samples=self._least_rows)
+        rows, labels = self._checked(X, y, ensure_min_samples=self._least_rows)
         check_classification_targets(labels)
         weights = self._weights(sample_weight, rows)
+        if self.class_weight is not None:
+            of_classes = compute_sample_weight(self.class_weight, labels)
+            weights = self._weights(of_classes if weights is None else of_classes * weights, rows)
         seen = labels if weights is None else labels[weights > 0]
         self.classes_ = np.unique(seen)
         if len(self.classes_) < 2:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import CoreEstimator, Floats
+from ._base import CoreEstimator, Floats, flag
 from ._classification import KernelClassifier
 from ._regression import KernelRegressor
 
@@ -50,10 +50,11 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ConformalRegressor:
         """Fits to four fifths of the rows and calibrates on the rest."""
-        estimator = KernelRegressor() if self.estimator is None else clone(self.estimator)
+        estimator = KernelRegressor() if self.estimator is None else self.estimator
         if not isinstance(estimator, CoreEstimator) or isinstance(estimator, KernelClassifier):
             raise ValueError(f"ConformalRegressor goes around Mercer's regressors, not {type(estimator).__name__}")
-        estimator._extra_options = {"conformal": float(self.level), "time_order": bool(self.time_order)}
+        estimator = clone(estimator)
+        estimator._extra_options = {"conformal": float(self.level), "time_order": flag("time_order", self.time_order)}
         estimator._least_rows = 2
         if sample_weight is None:
             estimator.fit(X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from ._regression import KernelRegressor
 
 
 def _labels(texts: list[str]) -> Any:
-    """Class labels as numbers where all of them are."""
+    """Class labels as numbers, or True and False, where all of them are."""
+    if set(texts) == {"False", "True"}:
+        return np.array([text == "True" for text in texts])
     for number in (int, float):
         try:
             return np.array([number(text) for text in texts])
@@ -35,7 +38,12 @@ def load(path: Any) -> Any:
     -------
     A fitted KernelRegressor, KernelClassifier, KernelQuantileRegressor, SpectralMixtureGP or ExactGP.
     """
-    model = _core.Model.load(str(path))
+    try:
+        model = _core.Model.load(os.fspath(path))
+    except OSError as error:
+        if os.path.exists(path):
+            raise
+        raise FileNotFoundError(str(error)) from None
     summary = summary_of(model)
     estimator: CoreEstimator
     kernel = {"kernel": summary["kernel"], "map": summary["map"], "penalty": summary["penalty"]}

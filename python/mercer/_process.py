@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from ._base import Floats, seed_of, squeeze, whole
 from ._regression import MeanPredictor
-from ._times import as_dates, as_times
+from ._times import as_dates, as_times, days_of
 from .kernels import Kernel, text_of
 
 
@@ -20,16 +21,15 @@ class _Process(MeanPredictor):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
         """Fits to rows X (n × d; a vector of times or dates for a series) and targets y (n or n × targets)."""
-        X, self._dates = as_times(X)
-        self._fit_arrays(X, y, None, dates=self._dates)
+        self._fit_arrays(X, y, None)
         self.__dict__.pop("series_", None)
         if self.n_features_in_ == 1:  # for pictures: the rows of a series are few
-            times = np.asarray(X, dtype=float)[:, 0]
+            times = np.asarray(as_times(X)[0], dtype=float)[:, 0]
             self.series_ = (as_dates(times) if self._dates else times, np.array(y, dtype=float))
         return self
 
-    def _ask(self, X: Any, question: Any) -> Any:
-        return super()._ask(as_times(X)[0] if getattr(self, "n_features_in_", 1) == 1 else X, question)
+    def _days(self, X: Any, reset: bool) -> tuple[Any, str | None]:
+        return as_times(X) if reset or self.n_features_in_ == 1 else days_of(X)  # a vector may be a series
 
     def log_density(self, X: ArrayLike, y: ArrayLike) -> Floats:
         """log p(y) of each row under the predictive distribution, targets summed."""
@@ -48,7 +48,9 @@ class _Process(MeanPredictor):
 
     def forecast(self, horizon: int) -> tuple[NDArray[Any], Floats, Floats]:
         """The next ``horizon`` steps of a series: times (dates, if it was fitted to dates), mean and standard deviation."""
-        times = self.model_.future(horizon)
+        check_is_fitted(self)
+        whole("horizon", horizon)
+        times = self.model_.future(int(horizon))
         mean, deviation = (squeeze(part, self._flat) for part in self.model_.predict_std(times[:, None]))
         return (as_dates(times) if self._dates else times), mean, deviation
 

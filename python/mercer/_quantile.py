@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
 from . import _core
-from ._base import CoreEstimator, Floats, as_columns, kernel_options, squeeze
+from ._base import CoreEstimator, Floats, as_columns, flag, kernel_options, some_number, squeeze
 from .kernels import Kernel
 
 
@@ -77,17 +77,29 @@ class KernelQuantileRegressor(RegressorMixin, CoreEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _levels(self) -> list[float]:
+        """The levels, ascending."""
+        try:
+            levels = sorted(float(level) for level in np.atleast_1d(np.asarray(self.quantiles, dtype=float)))
+        except (TypeError, ValueError):
+            levels = []
+        if not levels or not all(0 < level < 1 for level in levels):
+            raise ValueError(f"quantiles must be numbers between 0 and 1, got {self.quantiles!r}")
+        if len(set(levels)) < len(levels):
+            raise ValueError(f"quantiles must differ from each other, got {self.quantiles!r}")
+        return levels
+
     def _options(self) -> dict[str, Any]:
-        levels = sorted(float(level) for level in np.atleast_1d(self.quantiles))
+        levels = self._levels()
         grid = None if self.grid is None else np.asarray(self.grid, dtype=float).ravel().tolist()
         return {
             **kernel_options(self),
-            "penalty": self.penalty,
+            "penalty": some_number("penalty", self.penalty),
             "loss": "pinball",
             "quantiles": levels,
-            "non_crossing": bool(self.non_crossing),
+            "non_crossing": flag("non_crossing", self.non_crossing),
             "grid": grid,
-            "tolerance": self.tolerance,
+            "tolerance": some_number("tolerance", self.tolerance),
         }
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelQuantileRegressor:

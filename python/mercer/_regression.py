@@ -13,7 +13,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from . import _core
-from ._base import CoreEstimator, Floats, as_columns, kernel_options, squeeze, summary_of
+from ._base import CoreEstimator, Floats, as_columns, flag, kernel_options, some_number, squeeze, summary_of
 from .kernels import Kernel
 from .streams import Blocks, as_blocks
 
@@ -42,6 +42,11 @@ class MeanPredictor(RegressorMixin, CoreEstimator):
         """
         if return_std and return_cov:
             raise ValueError("ask for return_std or return_cov, not both; deviations are the roots of the covariance's diagonal")
+        if (return_std or return_cov) and hasattr(self, "model_") and self.summary_["loss"] != "square":
+            raise ValueError(
+                f"standard deviations come with the square loss; with {self.summary_['loss']} take KernelQuantileRegressor, "
+                "or intervals of ConformalRegressor"
+            )
         if return_cov:
             return self._joint(X, latent)
         if not return_std:
@@ -170,12 +175,12 @@ class KernelRegressor(MeanPredictor):
     def _options(self) -> dict[str, Any]:
         return {
             **kernel_options(self),
-            "penalty": self.penalty,
+            "penalty": some_number("penalty", self.penalty),
             "loss": self.loss,
-            "intercept": bool(self.intercept),
+            "intercept": flag("intercept", self.intercept),
             "uncertainty": self.uncertainty,
             "solver": self.solver,
-            "tolerance": self.tolerance,
+            "tolerance": some_number("tolerance", self.tolerance),
         }
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelRegressor:
@@ -196,7 +201,11 @@ class KernelRegressor(MeanPredictor):
         with source:
             self.n_features_in_ = source.inputs
             self._targets_flat = source.flat
-            options = self._named_options(input_names=source.input_names, target_names=source.target_names)
+            self._dates = None
+            self.__dict__.pop("feature_names_in_", None)
+            if source.input_names:
+                self.feature_names_in_ = np.array(source.input_names, dtype=object)
+            options = self._named_options(target_names=source.target_names)
             return self._take(
                 self._run(_core.fit_blocks, source.restart, source.inputs, source.targets, source.rows, options)
             )
@@ -284,7 +293,7 @@ class KernelRegressorCV(MeanPredictor):
         self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
-        return {**kernel_options(self), "intercept": bool(self.intercept), "uncertainty": self.uncertainty}
+        return {**kernel_options(self), "intercept": flag("intercept", self.intercept), "uncertainty": self.uncertainty}
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelRegressorCV:
         """Fits every candidate to X (n × d) and y, and keeps the one of least leave-one-out error."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._base import _DTYPES, CoreEstimator, Floats, as_columns, map_text, seed_of, whole
+from ._base import CoreEstimator, Floats, as_columns, flag, map_text, seed_of, whole
 from .kernels import Kernel, text_of
 
 
@@ -28,13 +28,13 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CoreEstimator
         return {
             "kernel": text_of(self.kernel),
             "map": self._map(),
-            "standardize": bool(self.standardize),
+            "standardize": flag("standardize", self.standardize),
             "seed": seed_of(self.random_state),
         }
 
     def fit(self, X: ArrayLike, y: Any = None) -> Any:
         """Draws the map for rows like X (n × d)."""
-        rows = validate_data(self, X, dtype=_DTYPES, order="C")
+        rows = self._checked(X)
         self._take(self._run(_core.draw_features, rows, np.zeros((len(rows), 1)), None, self._named_options()))
         return self
 
@@ -196,14 +196,14 @@ class OperatorFeatures(CoreEstimator):
         return {
             "kernel": text_of(self.kernel),
             "map": map_text(self.map, self.features),
-            "standardize": bool(self.standardize),
+            "standardize": flag("standardize", self.standardize),
             "seed": seed_of(self.random_state),
         }
 
     def fit(self, X: ArrayLike, y: Any = None) -> OperatorFeatures:
         """Draws the map for rows like X (n × d); targets y matter to kernels that take their covariance."""
         if y is None:
-            rows = validate_data(self, X, dtype=_DTYPES, order="C")
+            rows = self._checked(X)
             field = _core.is_vector_field(text_of(self.kernel))
             targets = np.zeros((len(rows), self.outputs or (rows.shape[1] if field else 1)))
         else:

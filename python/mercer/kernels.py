@@ -106,6 +106,9 @@ class Kernel(_Parametrised):
     def __add__(self, other: Kernel) -> Kernel:
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
+    def __radd__(self, other: Any) -> Kernel:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # where sum() begins
+
     def __mul__(self, other: Kernel | float) -> Kernel:
         if isinstance(other, Kernel):
             return Product(self, other)
@@ -272,7 +275,8 @@ class Scaled(Kernel):
         return f"{_number(self.factor)}*{_factor(self.kernel, str)}"
 
     def __repr__(self) -> str:
-        return f"{self.factor!r} * {_factor(self.kernel, repr)}"
+        inside = f"({self.kernel!r})" if isinstance(self.kernel, Product) else _factor(self.kernel, repr)
+        return f"{self.factor!r} * {inside}"  # Python reads a * b * c as (a * b) * c
 
 
 class Graph(_Parametrised):
@@ -348,26 +352,15 @@ class Helmholtz(Kernel):
         return f"helmholtz({self.kernel}, {_number(self.share)})"
 
 
-class _Text(Kernel):
-    """A kernel given as text."""
-
-    def __init__(self, text: str):
-        self.text = text
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"parse({self.text!r})"
-
-
 def parse(text: str) -> Kernel:
     """A kernel from its text form; ValueError with place and reason when it cannot be read.
 
     >>> parse("0.5*gaussian(1)+linear()")
-    parse('0.5*gaussian(1) + linear()')
+    0.5 * Gaussian(length_scale=1) + Linear()
     """
-    return _Text(_core.canonical_kernel(text))
+    from ._kernel_text import build
+
+    return build(_core.canonical_kernel(text))
 
 
 def text_of(kernel: Kernel | str) -> str:

@@ -23,18 +23,29 @@ from typing import Any
 
 import numpy as np
 
+from ._columns import fault_of_inputs
+
 __all__ = ["ArrayBlocks", "Blocks", "ParquetBlocks", "as_blocks"]
 
 Block = tuple[Any, Any, Any]  # X (rows × d), y (rows × p), weights or None
 
 
+def _names(table: Any) -> list[str] | None:
+    """Of the columns of a frame, or of a series, where they are texts."""
+    columns = getattr(table, "columns", None)
+    names: list[Any] = [getattr(table, "name", None)] if columns is None else list(columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
 def _matrix(values: Any, what: str) -> Any:
     array = np.asarray(values)
+    if array.dtype.kind == "M":
+        raise ValueError(f"{what} holds dates; make numbers of them, such as days since the first")
     if array.dtype not in (np.float64, np.float32):
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{what} must be numbers: {error}") from None
+            raise ValueError((fault_of_inputs(values) if what == "X" else None) or f"{what} must be numbers: {error}") from None
     if array.ndim == 1 and what == "y":
         array = array[:, None]
     if array.ndim != 2:
@@ -70,14 +81,24 @@ class Blocks:
         self.targets = 0
         self.flat = True
 
+    def _measure(self, item: Any) -> Block:
+        """Counts the rows of a block; names of frames, and whether targets are a vector, are those of the first."""
+        X, y, weights = _block(item)
+        names = _names(item[0]), _names(item[1])
+        if self.rows == 0:
+            self.flat = np.ndim(item[1]) == 1
+            self.input_names, self.target_names = names[0] or self.input_names, names[1] or self.target_names
+        elif names[0] and self.input_names and names[0] != self.input_names:
+            raise ValueError(f"a block of rows has the columns {names[0]}, and the first one {self.input_names}")
+        self.rows += len(X)
+        self.inputs, self.targets = X.shape[1], y.shape[1]
+        return X, y, weights
+
     def __enter__(self) -> Blocks:
         """Measures the rows: one pass."""
+        self.rows = 0
         for item in self._restart():
-            if self.rows == 0 and isinstance(item, (tuple, list)) and len(item) > 1:
-                self.flat = np.ndim(item[1]) == 1
-            X, y, _ = _block(item)
-            self.rows += len(X)
-            self.inputs, self.targets = X.shape[1], y.shape[1]
+            self._measure(item)
         if self.rows == 0:
             raise ValueError("there are no rows")
         return self
@@ -144,17 +165,25 @@ class ParquetBlocks(Blocks):
         *,
         block_rows: int = 65536,
     ):
-        import pyarrow.parquet as parquet
-
+        try:
+            import pyarrow
+            import pyarrow.parquet as parquet
+        except ImportError as error:
+            raise ImportError("Parquet files need pyarrow: pip install 'mercer[parquet]'") from error
         files = [paths] if isinstance(paths, (str, Path)) else list(paths)
         if not files:
             raise ValueError("ParquetBlocks needs at least one file")
         targets = [target] if isinstance(target, str) else list(target)
-        known = parquet.read_schema(files[0]).names
+        schema = parquet.read_schema(files[0])
+        known = schema.names
         names = [name for name in known if name not in targets] if inputs is None else list(inputs)
         for name in (*names, *targets):
             if name not in known:
                 raise ValueError(f"{files[0]} has no column {name!r}; it has {', '.join(known)}")
+            kind = schema.field(name).type
+            is_number = pyarrow.types.is_primitive(kind) and not pyarrow.types.is_temporal(kind)
+            if not (is_number or pyarrow.types.is_decimal(kind)):
+                raise ValueError(f"column {name!r} of {files[0]} holds no numbers ({kind}); choose others by inputs")
         flat = isinstance(target, str)
 
         def read() -> Iterator[Any]:
@@ -188,11 +217,7 @@ class _SpooledBlocks(Blocks):
         self._file = tempfile.TemporaryFile()  # noqa: SIM115: closed in __exit__
         try:
             for item in self._iterator:
-                if self.rows == 0 and isinstance(item, (tuple, list)) and len(item) > 1:
-                    self.flat = np.ndim(item[1]) == 1
-                X, y, weights = _block(item)
-                self.rows += len(X)
-                self.inputs, self.targets = X.shape[1], y.shape[1]
+                X, y, weights = self._measure(item)
                 for array in (X, y, np.empty(0) if weights is None else weights):
                     np.lib.format.write_array(self._file, array, allow_pickle=False)
             self._size = self._file.tell()

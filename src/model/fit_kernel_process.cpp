@@ -27,7 +27,14 @@ struct Start {
 
 /// The scalar kernel whose parameters are learned, with a factor of its own, near the data where it was left open.
 Start start_of(const Gathered& rows, const ProcessPlan& plan, const OperatorKernel& asked, const Stream& stream) {
-  if (!plan.mixture_kernel) return {with_amplitudes(one_scalar_kernel(asked))};
+  if (!plan.mixture_kernel) {
+    if (!has_one_scalar_kernel(asked)) {
+      fail_argument(
+          "a Gaussian process learns a scalar kernel; curl_free and other kernels of vector fields are for ridge, without "
+          "--gp");
+    }
+    return {with_amplitudes(one_scalar_kernel(asked))};
+  }
   const SpectralParameters start = initial_parameters(rows.x, rows.y, plan, stream, 0);
   return {to_kernel(start.mixture), start.noise};
 }

@@ -235,7 +235,7 @@ SubgradientSolution descend(const FeatureMap& map, RowSource& rows, const Loss& 
     report(progress, "solving", static_cast<double>(pass) / static_cast<double>(options.passes));
   }
   if (averaged > 0) consider(mean, options.passes);
-  if (!std::isfinite(solution.objective)) fail_argument("the steps diverge: choose a smaller --step than the given one");
+  if (!std::isfinite(solution.objective)) fail_argument("the steps diverge; --solver admm takes none");
   solution.weights = Matrix<double>(map.columns(), map.outputs());
   map.coupling().expand(std::span(best).first(size), solution.weights);
   solution.intercept.assign(best.begin() + map.coupling().parameters(), best.end());

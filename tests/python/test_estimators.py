@@ -284,7 +284,7 @@ def test_random_state(wave):
         (lambda X, y: KernelRegressor(loss="hubber").fit(X, y), "hubber"),
         (lambda X, y: KernelRegressor(solver="magic").fit(X, y), "magic"),
         (lambda X, y: KernelRegressor(penalty=-1.0).fit(X, y), "penalty"),
-        (lambda X, y: KernelRegressor(penalty="much").fit(X, y), "penalty cannot be 'much'"),
+        (lambda X, y: KernelRegressor(penalty="much").fit(X, y), "penalty must be a number, or None"),
         (lambda X, y: KernelRegressor().fit(X, y, sample_weight=-np.ones(len(X))), "egative"),
         (lambda X, y: KernelRegressorCV(length_factors=()).fit(X, y), "length_factors"),
         (lambda X, y: KernelRegressor(kernel="curl_free(gaussian(1))").fit(X, y), "output"),

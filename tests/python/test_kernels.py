@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.gaussian_process.kernels import Matern as PeerMatern
 from sklearn.model_selection import GridSearchCV
 
-from mercer import KernelRegressor, _core
+from mercer import KernelRegressor, _core, kernels
 from mercer.kernels import (
     Cauchy,
     CurlFree,
@@ -50,7 +50,7 @@ TEXTS = {
 def test_text_is_the_command_lines(text):
     kernel = TEXTS[text]
     assert _core.canonical_kernel(str(kernel)) == _core.canonical_kernel(text)
-    assert str(parse(text)) == _core.canonical_kernel(text)
+    assert parse(text) == kernel
     assert clone(kernel) == kernel
 
 
@@ -115,3 +115,50 @@ def test_mistakes_are_told_in_one_line(make, says):
 def test_adding_a_number_is_a_type_error():
     with pytest.raises(TypeError):
         Gaussian() + 1  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gaussian(median)",
+        "0.5*matern([1, 2], nu=2.5)*linear()*cauchy(3) + polynomial(3)",
+        "(gaussian(1) + linear())*gaussian(2)",
+        "gaussian(1)*(2*linear())",
+        "2*(gaussian(1) + linear())",
+        "rational_quadratic(2, alpha=0.5) + laplacian(1e-3)",
+        "spectral_mixture(weights=[1, 2], means=[0.1, -0.2], scales=[1e-5, 1])",
+        "decomposable(gaussian(1), covariance)",
+        "decomposable(gaussian(1), [[1, 0.5], [0.5, 1]])",
+        'decomposable(gaussian(1), graph("a \\"b\\".csv", 0.5))',
+        "decomposable(gaussian(1), quantile([0.1, 0.9], gamma=2))",
+        "2*curl_free(gaussian(1)) + 0.1*divergence_free(matern(1, nu=2.5))",
+        "helmholtz(gaussian(median), 0.3)",
+    ],
+)
+def test_text_becomes_objects(text):
+    kernel = kernels.parse(text)
+    assert type(kernel).__module__ == "mercer.kernels"
+    assert _core.canonical_kernel(str(kernel)) == _core.canonical_kernel(text)
+    assert eval(repr(kernel), vars(kernels)) == kernel
+
+
+def test_kernels_sum():
+    parts = [kernels.Gaussian(1.0), kernels.Linear(), kernels.Cauchy(2.0)]
+    assert sum(parts) == parts[0] + parts[1] + parts[2]
+    with pytest.raises(TypeError):
+        3 + parts[0]
+
+
+def test_parameters_of_a_kernel_given_as_text(wave):
+    X, y = wave
+    model = KernelRegressor(features=30)
+    assert model.get_params()["kernel__length_scale"] == "median"
+    search = GridSearchCV(model, {"kernel__length_scale": [0.01, 1.0]}, cv=3).fit(X, y)
+    assert search.best_params_ == {"kernel__length_scale": 1.0}
+    assert search.best_estimator_.kernel_ == "gaussian(1)"
+    assert model.kernel == "gaussian(median)"
+    both = KernelRegressor().set_params(kernel="matern(1, nu=2.5)", kernel__nu=1.5)
+    assert both.kernel == kernels.Matern(1, nu=1.5)
+    with pytest.raises(ValueError, match="Linear has no parameter 'length_scale'"):
+        KernelRegressor("linear()").set_params(kernel__length_scale=1.0)
+    assert "kernel__length_scale" not in KernelRegressor("no such kernel").get_params()

@@ -123,6 +123,23 @@ def test_import_is_light():
     assert result.returncode == 0, result.stderr
 
 
+def test_what_is_not_installed_is_named():
+    code = """
+        import sys
+        sys.modules["sklearn"] = None
+        try:
+            from mercer import KernelRegressor
+        except ImportError as error:
+            print(error)
+        from mercer.__main__ import main
+        print(main(["report", "a.mercer", "b.csv"]))
+    """
+    result = python(code)
+    says = "needs scikit-learn: pip install 'mercer[sklearn]'"
+    assert result.stdout == f"mercer.KernelRegressor {says}\n2\n", result.stdout
+    assert says in result.stderr
+
+
 def test_a_fit_makes_no_copy_of_the_rows():
     """Peak memory of the process grows by much less than X (here 400 MB)."""
     code = """

@@ -216,6 +216,8 @@ def ask(model: Any, X: Any, *, latent: bool = False) -> Answer:
         raise ValueError("no row of X has finite inputs")
     core = found.model_
     some = X if good.all() else like(X, rows[good])
+    if core.columns()["dates"]:
+        some = as_dates(rows[good, 0])
     kept: dict[str, Any] = {}
     with nameless():
         if core.levels:
