@@ -213,13 +213,11 @@ def page(regression, quantiles, splits):
             "`Ridge` a penalty of 1, whatever the data, which is why they are quick. `SVR` takes C = 1 and a tube of 0.1 in the target's own units, and mostly does "
             "better with standardised targets: that line is not its default and not counted as one. gpytorch has no default fit; the exact Gaussian process of its first tutorial is "
             f"trained as there (50 steps of Adam, float32) on standardised targets, on sets up to {GPYTORCH_ROWS} rows. "
-            "Mercer takes 1000 random frequencies, standardises "
+            "Mercer takes the kernel itself up to 1000 rows and 1000 random frequencies beyond, standardises "
             "targets, sets its length scale to the median distance and its penalty by leave-one-out; `KernelRegressorCV` tries five length scales. Anybody who tunes "
             "a peer by cross-validation gets better numbers than these, at the cost of a fit for each fold and setting.", "",
             "Where Mercer is behind. On pol the function changes over much shorter distances than the median between rows (5.8 in standardised units), from which "
-            "`KernelRegressor()` takes its length scale; scikit-learn's rule, √(d/2) = 3.6, happens to be shorter. A quarter of the median is the best of the five that `KernelRegressorCV()` tries. "
-            "Small sets take Mercer far longer than the peers: 2000 features are decomposed whatever the number of rows. `KernelRegressor(map=\"exact\")` took about a fifth of the "
-            "time on energy and a third on concrete, with errors 2 % larger and 1 % smaller (two splits).", "",
+            "`KernelRegressor()` takes its length scale; scikit-learn's rule, √(d/2) = 3.6, happens to be shorter. A quarter of the median is the best of the five that `KernelRegressorCV()` tries.", "",
         ]
     if quantiles:
         lines, wins = verdict(QUANTILE_REGRESSORS, quantiles)

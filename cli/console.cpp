@@ -12,7 +12,11 @@
 
 namespace mercer::cli {
 
-TerminalProgress::TerminalProgress(bool quiet) : quiet_(quiet), active_(!quiet && isatty(STDERR_FILENO) != 0) {}
+bool TerminalProgress::watched() {
+  return isatty(STDERR_FILENO) != 0;
+}
+
+TerminalProgress::TerminalProgress(bool quiet) : active_(!quiet && watched()) {}
 TerminalProgress::~TerminalProgress() {
   clear();
 }
@@ -40,7 +44,7 @@ void TerminalProgress::update(std::string_view stage, double fraction) {
 }
 
 void TerminalProgress::tell(std::string_view sentence) {
-  if (quiet_) return;
+  if (!active_) return;
   clear();
   std::fputs(("plan: " + std::string(sentence) + "\n").c_str(), stderr);
 }

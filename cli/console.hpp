@@ -10,7 +10,7 @@
 
 namespace mercer::cli {
 
-/// On standard error: what is going to be done and, when that is a terminal, a progress line with the time left.
+/// What is going to be done, and a progress line with the time left, on standard error when that is a terminal.
 class TerminalProgress : public Progress {
  public:
   explicit TerminalProgress(bool quiet);
@@ -19,10 +19,10 @@ class TerminalProgress : public Progress {
   TerminalProgress& operator=(const TerminalProgress&) = delete;
   void update(std::string_view stage, double fraction) override;
   void tell(std::string_view sentence) override;
+  static bool watched();  ///< whether it is
 
  private:
   void clear();
-  bool quiet_;
   bool active_;
   bool shown_ = false;
   std::string stage_;

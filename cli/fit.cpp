@@ -97,6 +97,7 @@ std::string penalty_words(const FitSummary& s) {
 }
 
 void tell_ridge(const Console& console, const FitSummary& s) {
+  if (!s.plan.empty() && !TerminalProgress::watched()) console.say("plan: " + s.plan);
   console.say("kernel " + s.kernel);
   console.say("map " + s.map + (s.sampling.empty() ? "" : " (" + s.sampling + ")") + ": " +
               counted(s.features, s.sampling.empty() ? "anchor" : "feature") + ", " +
@@ -247,6 +248,7 @@ int run_accumulate(const Arguments& a) {
   options.progress = &progress;
   Opened opened = open_training(a, options);
   if (!opened.prepared) {
+    if (options.map == "auto") options.map = chosen_features(options, opened.data->row_count());
     opened.recipe = prepare(*opened.data, options);
     opened.recipe.schema = opened.data->schema();
   }

@@ -123,7 +123,7 @@ int run_plan(const Arguments& a) {
   }
   RowSource& rows = untargeted ? static_cast<RowSource&>(*untargeted) : *data;
   describe(*data, options);
-  if (options.map == "auto") options.map = chosen_map(options, data->row_count());
+  if (options.map == "auto") options.map = chosen_features(options, data->row_count());
   if (options.map == "exact") refuse_exact(*data);
   const bool sketch = names_sketch(options.map);
   const double error = a.number("error");

@@ -22,6 +22,7 @@ class Statistics {
     NumpyRows rows(x, y, weights);
     const Names names = names_of(keywords);
     const nb::gil_scoped_release free;
+    if (options_.map == "auto") options_.map = chosen_features(options_, rows.row_count());
     recipe_ = prepare(rows, options_);
     for (std::size_t k = 0; k < names.inputs.size(); ++k) recipe_.schema.inputs[k].name = names.inputs[k];
     statistics_ = accumulate_recipe(rows, recipe_, nullptr);

@@ -114,6 +114,16 @@ void couple_levels(const std::vector<double>& levels, OperatorKernel& kernel) {
 }  // namespace
 
 std::string chosen_map(const FitOptions& options, Index rows) {
+  constexpr Index exact_rows = 1000;
+  constexpr Index exact_field_rows = 300;
+  const bool square = options.loss == "square" && options.quantiles.empty();
+  const Index most = is_vector_field(parse_kernel(options.kernel)) ? exact_field_rows : exact_rows;
+  const bool fits = 24 * exact_rows * exact_rows <= options.memory_bytes;
+  if (square && options.solver == "auto" && rows <= most && fits) return "exact";
+  return chosen_features(options, rows);
+}
+
+std::string chosen_features(const FitOptions& options, Index rows) {
   constexpr Index few_rows = 3000;
   constexpr Index landmarks = 300;
   const bool square = options.loss == "square" && options.quantiles.empty();

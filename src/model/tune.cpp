@@ -104,7 +104,7 @@ class Pieces {
   Pieces(RowSource& rows, const FitOptions& options)
       : options_(options),
         kernel_(parse_kernel(options.kernel)),
-        map_(options.map == "auto" ? chosen_map(options, count_rows(rows)) : options.map) {
+        map_(options.map == "auto" ? chosen_features(options, count_rows(rows)) : options.map) {
     if (!needs_median(kernel_)) return;
     const RowSummary summary = summarize(rows, options.progress);
     const bool classify = !options.classes.empty();

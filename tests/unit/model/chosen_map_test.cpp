@@ -15,7 +15,14 @@ std::string chosen(const std::string& loss, Index rows, const std::string& kerne
 }
 
 TEST(ChosenMap, DependsOnLossRowsAndKernel) {
-  EXPECT_EQ(chosen("square", 100), "fourier:1000");
+  EXPECT_EQ(chosen("square", 1000), "exact");
+  EXPECT_EQ(chosen("square", 1001), "fourier:1000");
+  EXPECT_EQ(chosen("square", 300, "curl_free(gaussian(1))"), "exact");
+  EXPECT_EQ(chosen("square", 301, "curl_free(gaussian(1))"), "fourier:1000");
+  FitOptions solver;
+  solver.solver = "cg";
+  EXPECT_EQ(chosen_map(solver, 100), "fourier:1000") << "a solver that was asked for needs features";
+  EXPECT_EQ(chosen_features({}, 100), "fourier:1000");
   EXPECT_EQ(chosen("huber", 1), "nystrom:1");
   EXPECT_EQ(chosen("huber", 100), "nystrom:100");
   EXPECT_EQ(chosen("huber", 3000), "nystrom:300");
