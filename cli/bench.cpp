@@ -4,103 +4,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "backend/backend.hpp"
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "base/resources.hpp"
 #include "base/text.hpp"
 #include "common.hpp"
+#include "machine_speed.hpp"
 #include "model/recipe.hpp"
 
 namespace mercer::cli {
 namespace {
-
-constexpr int accumulators = 12;
-
-/// Independent chains of multiply-adds; the compiler turns each into one vector register.
-template <class Real, int lanes>
-[[gnu::always_inline]] inline Real fma_chains(Index steps) {
-  using Vector [[gnu::vector_size(lanes * sizeof(Real))]] = Real;
-  Vector a[accumulators];
-  Vector b = {};
-  Vector c = {};
-  for (int l = 0; l < lanes; ++l) {
-    b[l] = Real(0.999);
-    c[l] = Real(1e-3);
-  }
-  for (auto& v : a) v = c;
-  for (Index i = 0; i < steps; ++i) {
-    for (auto& v : a) v = v * b + c;
-  }
-  Real sum = 0;
-  for (auto& v : a) sum += v[0];
-  return sum;
-}
-
-#if defined(__x86_64__)
-[[gnu::target("avx512f,fma")]] float chains_512(float, Index steps) {
-  return fma_chains<float, 16>(steps);
-}
-[[gnu::target("avx512f,fma")]] double chains_512(double, Index steps) {
-  return fma_chains<double, 8>(steps);
-}
-[[gnu::target("avx2,fma")]] float chains_256(float, Index steps) {
-  return fma_chains<float, 8>(steps);
-}
-[[gnu::target("avx2,fma")]] double chains_256(double, Index steps) {
-  return fma_chains<double, 4>(steps);
-}
-#endif
-float chains_128(float, Index steps) {
-  return fma_chains<float, 4>(steps);
-}
-double chains_128(double, Index steps) {
-  return fma_chains<double, 2>(steps);
-}
-
-/// Multiply-add peak of all threads in flops per second: the bound no product can pass.
-template <class Real>
-double fma_peak() {
-  constexpr Index steps = 20'000'000;
-  Index lanes = 16 / static_cast<Index>(sizeof(Real));
-  Real (*run)(Real, Index) = chains_128;
-#if defined(__x86_64__)
-  if (simd_supported(Simd::avx512)) {
-    run = chains_512;
-    lanes *= 4;
-  } else if (simd_supported(Simd::avx2)) {
-    run = chains_256;
-    lanes *= 2;
-  }
-#endif
-  double best = 0;
-  for (int repeat = 0; repeat < 3; ++repeat) {
-    std::vector<Real> sink(static_cast<std::size_t>(threads()));
-    const Stopwatch watch;
-    parallel_for(threads(), [&](Index t) { sink[static_cast<std::size_t>(t)] = run(Real(0), steps); });
-    const double flops = 2.0 * static_cast<double>(steps) * accumulators * static_cast<double>(lanes * threads());
-    best = std::max(best, flops / watch.seconds() * (sink.front() > 0 ? 1 : 0));
-  }
-  return best;
-}
-
-template <class Real>
-double cos_sin_rate() {
-  Matrix<Real> phase(256, 1024);
-  const Stream stream(0, "bench");
-  for (Index i = 0; i < phase.size(); ++i)
-    phase.data()[i] = static_cast<Real>(30 * stream.uniform(static_cast<std::uint64_t>(i), 0) - 15);
-  Matrix<Real> c(256, 1024);
-  Matrix<Real> s(256, 1024);
-  double best = 0;
-  for (int repeat = 0; repeat < 10; ++repeat) {
-    const Stopwatch watch;
-    parallel_for(256, [&](Index i) { cos_sin<Real>(phase.row(i).data(), 1024, Real(1), c.row(i).data(), s.row(i).data()); });
-    best = std::max(best, static_cast<double>(phase.size()) / watch.seconds());
-  }
-  return best;
-}
 
 struct Job {
   Index rows = 100000;
@@ -111,20 +25,24 @@ struct Job {
 };
 
 /// Smooth targets plus noise on standard normal inputs; the same numbers as bench/peers.py does not matter, the sizes do.
-nlohmann::json run_job(const Job& job, const Arguments& a) {
-  const Stream stream(1, "bench rows");
-  Matrix<double> x(job.rows, job.inputs);
-  Matrix<double> y(job.rows, job.outputs);
-  parallel_for(job.rows, [&](Index i) {
-    double sum = 0;
-    for (Index k = 0; k < job.inputs; ++k)
-      sum += x(i, k) = stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(k));
-    for (Index o = 0; o < job.outputs; ++o) {
-      y(i, o) = std::sin(sum / 6 + static_cast<double>(o)) +
-                0.1 * stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(job.inputs + o));
-    }
-  });
-  ArrayRows rows(x, y);
+struct JobRows {
+  JobRows(const Job& job, Index rows) : x(rows, job.inputs), y(rows, job.outputs) {
+    const Stream stream(1, "bench rows");
+    parallel_for(rows, [&](Index i) {
+      double sum = 0;
+      for (Index k = 0; k < job.inputs; ++k)
+        sum += x(i, k) = stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(k));
+      for (Index o = 0; o < job.outputs; ++o) {
+        y(i, o) = std::sin(sum / 6 + static_cast<double>(o)) +
+                  0.1 * stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(job.inputs + o));
+      }
+    });
+  }
+  Matrix<double> x;
+  Matrix<double> y;
+};
+
+FitOptions job_options(const Job& job, const Arguments& a) {
   FitOptions options;
   options.kernel = job.kernel;
   options.map = "fourier:" + std::to_string(job.frequencies);
@@ -133,8 +51,50 @@ nlohmann::json run_job(const Job& job, const Arguments& a) {
   options.uncertainty = "none";
   options.standardize = false;
   options.memory_bytes = a.bytes("memory");
+  return options;
+}
+
+/// Means of all rows, and of one row at a time, by a model of the canonical sizes.
+nlohmann::json run_predictions(const Job& job, const Arguments& a, const nlohmann::json& machine) {
+  constexpr Index training_rows = 5000;
+  const JobRows train(job, training_rows);
+  ArrayRows rows(train.x, train.y);
+  const Model model = fit(rows, job_options(job, a));
+  const JobRows data(job, job.rows);
+  Matrix<double> mean(job.rows, job.outputs);
+  model.predict(data.x.view().row_range(0, std::min<Index>(job.rows, 1000)),
+                mean.view().row_range(0, std::min<Index>(job.rows, 1000)));
+  Stopwatch watch;
+  model.predict(data.x, mean);
+  const double seconds = watch.seconds();
+  const Index single = std::min<Index>(job.rows, 1000);
+  watch = {};
+  for (Index i = 0; i < single; ++i) model.predict(data.x.view().row_range(i, 1), mean.view().row_range(i, 1));
+  const double one_row = watch.seconds() / static_cast<double>(single);
+  const bool narrow = model.summary().precision == "float32";
+  const auto n = static_cast<double>(job.rows);
+  const auto frequencies = static_cast<double>(job.frequencies);
+  const double flops = n * frequencies * (2 * static_cast<double>(job.inputs) + 4 * static_cast<double>(job.outputs));
+  const double bound = flops / machine.at(narrow ? "peak_f32" : "peak_f64").get<double>() +
+                       n * frequencies / machine.at(narrow ? "cos_sin_f32" : "cos_sin_f64").get<double>();
+  return {{"rows", job.rows},
+          {"inputs", job.inputs},
+          {"outputs", job.outputs},
+          {"kernel", job.kernel},
+          {"features", model.summary().features},
+          {"precision", model.summary().precision},
+          {"seconds", seconds},
+          {"one_row_seconds", one_row},
+          {"bound_seconds", bound},
+          {"flops", flops},
+          {"peak_memory_bytes", peak_memory_bytes()}};
+}
+
+nlohmann::json run_job(const Job& job, const Arguments& a) {
+  const JobRows data(job, job.rows);
+  ArrayRows rows(data.x, data.y);
   const Stopwatch watch;
-  const Model model = fit(rows, options);
+  const Model model = fit(rows, job_options(job, a));
   const double seconds = watch.seconds();
   const FitSummary& s = model.summary();
   const double flops = static_cast<double>(job.rows) * static_cast<double>(s.features) *
@@ -156,23 +116,12 @@ nlohmann::json run_job(const Job& job, const Arguments& a) {
           {"peak_memory_bytes", peak_memory_bytes()}};
 }
 
-nlohmann::json machine() {
-  const BackendInfo info = backend_info();
-  return {{"cpu", info.cpu},
-          {"threads", threads()},
-          {"blas_kernels", info.blas_kernels},
-          {"simd", info.simd},
-          {"peak_f32", fma_peak<float>()},
-          {"peak_f64", fma_peak<double>()},
-          {"cos_sin_f32", cos_sin_rate<float>()},
-          {"cos_sin_f64", cos_sin_rate<double>()}};
-}
-
 }  // namespace
 
 int run_bench(const Arguments& a) {
   const Console console(a);
-  const std::vector<std::string> jobs = {"machine", "canonical", "outputs16", "curl_free", "divergence_free", "scalar_2d"};
+  const std::vector<std::string> jobs = {"machine",         "canonical", "outputs16",    "scalar_2d",          "curl_free",
+                                         "divergence_free", "scalar_3d", "curl_free_3d", "divergence_free_3d", "predict"};
   const std::string name = a.files.empty() ? "canonical" : a.files.front();
   if (std::ranges::find(jobs, name) == jobs.end()) {
     fail_argument("unknown job " + mercer::quoted(name) + did_you_mean(name, jobs) + "; the jobs are " + join(jobs, ", "));
@@ -180,7 +129,7 @@ int run_bench(const Arguments& a) {
   const std::int64_t rows = a.integer("rows", 1);  // refused before anything is measured
   parse_precision(a.text("precision"));
   nlohmann::json result = {{"job", name}};
-  result["machine"] = machine();
+  result["machine"] = machine_speed();
   const auto& m = result["machine"];
   console.say(m["cpu"].get<std::string>() + ", " + std::to_string(threads()) + " threads, BLAS kernels " +
               m["blas_kernels"].get<std::string>());
@@ -192,20 +141,24 @@ int run_bench(const Arguments& a) {
     Job job;
     job.rows = static_cast<Index>(std::min<std::int64_t>(100'000'000, rows));
     if (name == "outputs16") job.outputs = 16;
-    if (name == "scalar_2d" || name == "curl_free" || name == "divergence_free") {
-      job.inputs = 2;
-      job.outputs = name == "scalar_2d" ? 1 : 2;
-      job.kernel = name == "scalar_2d" ? "gaussian(0.3)" : name + "(gaussian(0.3))";
+    const bool field = name.starts_with("curl_free") || name.starts_with("divergence_free");
+    if (field || name.starts_with("scalar_")) {
+      job.inputs = name.ends_with("_3d") ? 3 : 2;
+      job.outputs = field ? job.inputs : 1;
+      job.kernel = field ? name.substr(0, name.find("_3d")) + "(gaussian(0.3))" : "gaussian(0.3)";
     }
-    nlohmann::json done = run_job(job, a);
-    const double peak = m[done["precision"] == "float32" ? "peak_f32" : "peak_f64"].get<double>();
-    done["bound_seconds"] = done["flops"].get<double>() / peak;
+    nlohmann::json done = name == "predict" ? run_predictions(job, a, m) : run_job(job, a);
+    if (name != "predict") {
+      const double peak = m[done["precision"] == "float32" ? "peak_f32" : "peak_f64"].get<double>();
+      done["bound_seconds"] = done["flops"].get<double>() / peak;
+    }
     console.say(name + ": " + human_count(static_cast<double>(job.rows)) + " rows, " + std::to_string(job.inputs) +
                 " inputs, " + std::to_string(job.outputs) + " outputs, " + std::to_string(done["features"].get<Index>()) +
                 " features, " + done["precision"].get<std::string>() + ": " + human_seconds(done["seconds"].get<double>()) +
                 ", " + brief(done["seconds"].get<double>() / done["bound_seconds"].get<double>()) + " x the bound of " +
                 human_seconds(done["bound_seconds"].get<double>()) + ", " +
                 human_bytes(done["peak_memory_bytes"].get<double>()) + " resident");
+    if (done.contains("one_row_seconds")) console.say("one row: " + human_seconds(done["one_row_seconds"].get<double>()));
     result["result"] = done;
   }
   console.emit(result);

@@ -45,7 +45,8 @@ const std::vector<Verb>& verbs() {
        "  mercer fit train.csv --target y --tune -o tuned.mercer\n"
        "  mercer fit co2.csv --target co2 --gp spectral_mixture:10 -o co2.mercer\n\n"
        "--json prints: n, weight, inputs, outputs, features, parameters, kernel, map, sampling, anchors, loss, solver,\n"
-       "precision, gram, spread_error, plan, penalty, penalty_chosen, penalty_path, leave_one_out_rmse, leave_one_out_rows,\n"
+       "precision, gram, spread_error, plan, penalty, penalty_chosen, penalty_path, leave_one_out_rmse, "
+       "leave_one_out_rows,\n"
        "degrees_of_freedom, iterations, residual, objective, gap, process, nlml (of Gaussian processes), interval_level,\n"
        "calibration_rows, status, notes,\n"
        "seconds{total, read, map, solve and other stages}, peak_memory_bytes, rows_dropped, cells_filled, dates,\n"
@@ -196,12 +197,14 @@ const std::vector<Verb>& verbs() {
        std::vector<std::string>{"quick", "data", "output", "seed", "threads", "json", "quiet"}, run_reproduce},
       {"bench", "how fast this machine is, and how close the fit comes to it", "[JOB]", 0, 1,
        "Jobs: machine, canonical (default: 32 inputs, 2000 frequencies, one output), outputs16, scalar_2d, curl_free,\n"
-       "divergence_free. `make bench` runs them beside scikit-learn.\n\n"
+       "divergence_free, scalar_3d, curl_free_3d, divergence_free_3d, predict. `make bench` runs them beside "
+       "scikit-learn.\n\n"
        "  mercer bench canonical --precision float32\n\n"
-       "--json prints: job, machine{cpu, threads, blas_kernels, simd, peak_f32, peak_f64, cos_sin_f32, cos_sin_f64}, "
+       "--json prints: job, machine{cpu, threads, blas_kernels, simd, bf16, peak_f32, peak_f64, gram_bf16, cos_sin_f32, "
+       "cos_sin_f64}, "
        "result{rows,\n"
        "inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, gram, residual,\n"
-       "iterations, bound_seconds, peak_memory_bytes}.",
+       "iterations, bound_seconds, peak_memory_bytes; of predict one_row_seconds instead of how the fit went}.",
        std::vector<std::string>{"rows", "precision"} + common, run_bench},
   };
   return table;

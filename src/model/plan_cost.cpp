@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backend/backend.hpp"
+#include "backend/bfloat.hpp"
 #include "base/fail.hpp"
 #include "base/resources.hpp"
 #include "base/text.hpp"
@@ -50,6 +51,20 @@ double solve_flops(const FeatureMap& map, Index rows, const FitOptions& options)
   return options.penalty ? m * m * m / 3 : penalties * (m * m * m / 3 + left_out * m * m);
 }
 
+constexpr Index side = 1024;  ///< of the block that speeds are measured on
+
+/// Of side³ flops, the fastest of three runs.
+template <class Work>
+double flops_per_second(const Work& work) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < 3; ++k) {
+    const Stopwatch watch;
+    work();
+    best = std::min(best, watch.seconds());
+  }
+  return std::pow(static_cast<double>(side), 3) / best;
+}
+
 }  // namespace
 
 void check_wishes(double error, double confidence) {
@@ -61,18 +76,22 @@ void check_wishes(double error, double confidence) {
 double gram_speed(Precision precision) {
   const auto run = [](auto zero) {
     using Real = decltype(zero);
-    Matrix<Real> f(1024, 1024);
-    for (Real& v : f.values()) v = Real(0.5);
-    Matrix<double> g(1024, 1024);
-    double best = 1e300;
-    for (int k = 0; k < 3; ++k) {
-      const Stopwatch watch;
-      accumulate_gram<Real>(f, g);
-      best = std::min(best, watch.seconds());
-    }
-    return 1024.0 * 1024.0 * 1024.0 / best;
+    Matrix<Real> f(side, side);
+    std::ranges::fill(f.values(), Real(0.5));
+    Matrix<double> g(side, side);
+    return flops_per_second([&] { accumulate_gram<Real>(f, g); });
   };
   return precision == Precision::single_ ? run(0.0F) : run(0.0);
+}
+
+double gram_speed(GramPrecision gram) {
+  if (gram == GramPrecision::float32) return gram_speed(Precision::single_);
+  BfloatRows f(side, side);
+  f.set_rows(side);
+  f.pack<float>(0, Matrix<float>(side, side));
+  Matrix<float> g(side, side);
+  const double one = flops_per_second([&] { accumulate_gram(f, g); });
+  return gram == GramPrecision::bf16 ? one : one / 3;
 }
 
 double pass_seconds(const FeatureMap& map, Index rows, const FitOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "map/feature_map.hpp"
 #include "model/recipe.hpp"
+#include "solve/low_gram.hpp"
 
 namespace mercer {
 
@@ -11,6 +12,7 @@ void check_wishes(double error, double confidence);
 
 /// Flops per second of the Gram update on this machine now, from one block of about 2·10⁹ flops.
 double gram_speed(Precision precision);
+double gram_speed(GramPrecision gram);
 
 /// Memory of a fit with this map once it is made: statistics, factorisation, rows kept for leave-one-out.
 double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options);

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/backend.hpp"
-#include "backend/bfloat.hpp"
 #include "base/resources.hpp"
 #include "base/text.hpp"
 #include "model/fit.hpp"
@@ -72,29 +70,6 @@ RowCosts row_costs(const FeatureMap& map, RowSource& rows) {
   return costs;
 }
 
-double bfloat_speed() {
-  constexpr Index side = 1024;
-  BfloatRows rows(side, side);
-  rows.set_rows(side);
-  Matrix<float> ones(side, side);
-  for (float& v : ones.values()) v = 1;
-  rows.pack<float>(0, ones);
-  Matrix<float> gram(side, side);
-  return static_cast<double>(side) * side * side / fastest(3, [&] { accumulate_gram(rows, gram); });
-}
-
-double gram_speed_of(GramPrecision gram) {
-  switch (gram) {
-    case GramPrecision::bf16:
-      return bfloat_speed();
-    case GramPrecision::bf16_three:
-      return bfloat_speed() / 3;
-    case GramPrecision::float32:
-      break;
-  }
-  return gram_speed(Precision::single_);
-}
-
 }  // namespace
 
 double foreseen_coarseness(GramPrecision gram, double ridge) {
@@ -130,7 +105,7 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
   const bool keep = bytes <= free && bytes * fresh_page_seconds < expected_passes * n * (row.anew - row.kept);
   if (keep) plan.memory_bytes = static_cast<Index>(bytes);
   const double pass = n * (row.read + (keep ? row.kept : row.anew));
-  plan.seconds = gram_seconds(gram_speed_of(plan.grams.front())) + expected_passes * pass;
+  plan.seconds = gram_seconds(gram_speed(plan.grams.front())) + expected_passes * pass;
   const std::string refined = "a Gram matrix in " + words(plan.grams.front()) + " and some " +
                               std::to_string(expected_passes) + " passes with features " +
                               (keep ? "kept in memory" : "computed anew");
