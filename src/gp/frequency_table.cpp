@@ -45,6 +45,12 @@ double RowInterval::cells(double most) const {
   return static_cast<double>(power_of_two(static_cast<Index>(last) + 1));
 }
 
+RowInterval::Place RowInterval::place(double f) const {
+  const double product = f * period();
+  const double cell = std::nearbyint(product);
+  return {cell, (product - cell) + std::fma(f, period(), -product)};
+}
+
 FrequencyTable::FrequencyTable(const RowInterval& interval, std::span<const double> x, std::span<const double> c,
                                double most)
     : interval_(interval), coefficients_(static_cast<Index>(interval.cells(most)), 2 * cell_terms) {
@@ -86,10 +92,9 @@ double FrequencyTable::reach() const {
 }
 
 FrequencyTable::Sums FrequencyTable::at(double f) const {
-  const double where = std::abs(f) * interval_.period();
-  const double cell = std::floor(where + 0.5);
-  const double u = 2 * (where - cell);
-  const std::span<const double> a = coefficients_.row(static_cast<Index>(cell));
+  const RowInterval::Place place = interval_.place(std::abs(f));
+  const double u = 2 * place.offset;
+  const std::span<const double> a = coefficients_.row(static_cast<Index>(place.cell));
   Complex value = 0;
   Complex slope = 0;
   Complex half_curve = 0;
@@ -106,10 +111,8 @@ FrequencyTable::Sums FrequencyTable::at(double f) const {
   return {value, first, second};
 }
 
-void FrequencyTable::evaluate(std::span<const double> f, std::span<double> out) const {
-  std::vector<double> where(f.size());
-  std::ranges::transform(f, where.begin(), [&](double v) { return v * interval_.period(); });
-  cell_polynomials(coefficients_.data(), where.data(), static_cast<Index>(f.size()), out.data());
+void FrequencyTable::evaluate(std::span<const double> cell, std::span<const double> offset, std::span<double> out) const {
+  cell_polynomials(coefficients_.data(), cell.data(), offset.data(), static_cast<Index>(cell.size()), out.data());
   const double quarter = interval_.length / 4;
   for (std::size_t i = 0; i < out.size(); i += 4) {
     const double slope = out[i + 2];

@@ -69,16 +69,21 @@ void TabulatedStatistics::make(double most, const Matrix<double>& mean) {
 }
 
 void TabulatedStatistics::fill_rows(const SparseProcess& process, Index first, Index rows, SparseStatistics& out) const {
-  const std::span<const double> s = process.frequencies.values();
-  std::vector<double> f(at(2 * (first + rows)));
-  std::vector<double> sums(4 * f.size());
+  std::vector<RowInterval::Place> places;
+  for (const double s : process.frequencies.values()) places.push_back(interval_.place(s));
+  std::vector<double> cell(at(2 * (first + rows)));
+  std::vector<double> offset(cell.size());
+  std::vector<double> sums(4 * cell.size());
   for (Index j = first; j < first + rows; ++j) {
     const Index count = j + 1;
     for (Index k = 0; k < count; ++k) {
-      f[at(k)] = s[at(j)] - s[at(k)];
-      f[at(count + k)] = s[at(j)] + s[at(k)];
+      cell[at(k)] = places[at(j)].cell - places[at(k)].cell;
+      offset[at(k)] = places[at(j)].offset - places[at(k)].offset;
+      cell[at(count + k)] = places[at(j)].cell + places[at(k)].cell;
+      offset[at(count + k)] = places[at(j)].offset + places[at(k)].offset;
     }
-    tables_.front().evaluate(std::span(f).first(at(2 * count)), std::span(sums).first(at(8 * count)));
+    tables_.front().evaluate(std::span(cell).first(at(2 * count)), std::span(offset).first(at(2 * count)),
+                             std::span(sums).first(at(8 * count)));
     for (Index k = 0; k < count; ++k) {
       const double* d = &sums[at(4 * k)];
       const double* p = &sums[at(4 * (count + k))];

@@ -77,8 +77,8 @@ void dot_pair(const double* a, const double* b, const double* u, const double* v
   loops().dots(a, b, u, v, count, sums);
 }
 
-void cell_polynomials(const double* coefficients, const double* where, Index count, double* out) {
-  loops().cells(coefficients, where, count, out);
+void cell_polynomials(const double* coefficients, const double* whole, const double* part, Index count, double* out) {
+  loops().cells(coefficients, whole, part, count, out);
 }
 
 }  // namespace mercer
