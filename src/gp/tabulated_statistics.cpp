@@ -68,9 +68,8 @@ void TabulatedStatistics::make(double most, const Matrix<double>& mean) {
   reach_ = tables_.front().reach();
 }
 
-void TabulatedStatistics::fill_rows(const SparseProcess& process, Index first, Index rows, SparseStatistics& out) const {
-  std::vector<RowInterval::Place> places;
-  for (const double s : process.frequencies.values()) places.push_back(interval_.place(s));
+void TabulatedStatistics::fill_rows(std::span<const RowInterval::Place> places, Index first, Index rows,
+                                    SparseStatistics& out) const {
   std::vector<double> cell(at(2 * (first + rows)));
   std::vector<double> offset(cell.size());
   std::vector<double> sums(4 * cell.size());
@@ -136,10 +135,14 @@ bool TabulatedStatistics::compute(const std::vector<SparseProcess>& processes, C
     shape(out.weighted.front(), 2 * m, 2 * m);
     shape(out.cross, 2 * m, 2 * residuals.cols + 2);
   }
+  std::vector<std::vector<RowInterval::Place>> places(at(draws));
+  for (Index k = 0; k < draws; ++k) {
+    for (const double s : processes[at(k)].frequencies.values()) places[at(k)].push_back(interval_.place(s));
+  }
   const Index blocks = (m + block_rows - 1) / block_rows;
   parallel_for(draws * blocks, [&](Index task) {
     const Index first = task % blocks * block_rows;
-    fill_rows(processes[at(task / blocks)], first, std::min(block_rows, m - first), workspace.statistics[at(task / blocks)]);
+    fill_rows(places[at(task / blocks)], first, std::min(block_rows, m - first), workspace.statistics[at(task / blocks)]);
   });
   parallel_for(draws, [&](Index k) {
     SparseStatistics& out = workspace.statistics[at(k)];

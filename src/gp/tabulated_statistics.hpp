@@ -26,7 +26,7 @@ class TabulatedStatistics {
   bool exact_enough(const SparseProcess& process) const;
   bool worth_making(double most, Index points, Index draws) const;
   void make(double most, const Matrix<double>& mean);
-  void fill_rows(const SparseProcess& process, Index first, Index rows, SparseStatistics& out) const;
+  void fill_rows(std::span<const RowInterval::Place> places, Index first, Index rows, SparseStatistics& out) const;
   void fill_cross(const SparseProcess& process, SparseStatistics& out) const;
 
   Matrix<double> x_;
