@@ -64,7 +64,7 @@ SparseProcess process_of(const SpectralParameters& parameters, const SpectralPoi
 SpectralObjective::SpectralObjective(ConstMatrix x, ConstMatrix y, const SpectralCoordinates& coordinates,
                                      const Mixture& prior, double strength, Index memory_bytes)
     : x_(x), y_(y), coordinates_(coordinates), prior_(prior), strength_(strength), memory_bytes_(memory_bytes) {
-  if (x.cols == 1 && x.rows > 0) tables_.emplace(x, y, memory_bytes);
+  if (x.cols == 1 && x.rows > 0) tables_.emplace(x, y, 10.0, memory_bytes);  // training takes more steps than that
 }
 
 void SpectralObjective::set_points(std::vector<SpectralPoints> points) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <numbers>
 
 #include "backend/backend.hpp"
 #include "base/parallel.hpp"
@@ -37,8 +39,8 @@ void put(Index j, Index k, std::complex<double> d, std::complex<double> p, Matri
 
 }  // namespace
 
-TabulatedStatistics::TabulatedStatistics(ConstMatrix x, ConstMatrix y, Index memory_bytes)
-    : x_(x), y_(y), memory_bytes_(memory_bytes), interval_(x_.values()) {}
+TabulatedStatistics::TabulatedStatistics(ConstMatrix x, ConstMatrix y, double evaluations, Index memory_bytes)
+    : x_(x), y_(y), evaluations_(evaluations), memory_bytes_(memory_bytes), interval_(x_.values()) {}
 
 bool TabulatedStatistics::exact_enough(const SparseProcess& process) const {
   double variance = 0;
@@ -56,7 +58,7 @@ bool TabulatedStatistics::worth_making(double most, Index points, Index draws) c
   // points for a row.
   const auto n = static_cast<double>(x_.rows());
   const auto pairs = static_cast<double>(points) * static_cast<double>(points);
-  return columns * (cell_terms / 2) * (140 * n + 500 * cells) <= 10 * 0.2 * n * pairs * static_cast<double>(draws);
+  return columns * (cell_terms / 2) * (140 * n + 500 * cells) <= evaluations_ * 0.2 * n * pairs * static_cast<double>(draws);
 }
 
 void TabulatedStatistics::make(double most, const Matrix<double>& mean) {
@@ -151,6 +153,31 @@ bool TabulatedStatistics::compute(const std::vector<SparseProcess>& processes, C
     mirror_lower(out.weighted.front());
   });
   return true;
+}
+
+void turn_features(const SparseProcess& process, double shift, SparseStatistics& statistics) {
+  const Index m = process.frequencies.rows();
+  const Index p = statistics.residual_gram.rows();
+  statistics.weighted.clear();
+  Matrix<double>& gram = statistics.gram;
+  Matrix<double>& cross = statistics.cross;
+  for (Index i = 0; i < 2 * m; ++i) {
+    for (Index a = 0; a < p; ++a) cross(i, p + a) += shift * cross(i, a);
+  }
+  std::vector<std::complex<double>> turns;
+  for (const double s : process.frequencies.values()) turns.push_back(std::polar(1.0, 2 * std::numbers::pi * s * shift));
+  const auto turn = [](std::complex<double> by, double& cosine, double& sine) {
+    const std::complex<double> turned = by * std::complex<double>(cosine, sine);
+    cosine = turned.real();
+    sine = turned.imag();
+  };
+  for (Index j = 0; j < m; ++j) {
+    for (Index k = 0; k < 2 * m; ++k) turn(turns[at(j)], gram(j, k), gram(m + j, k));
+    for (Index k = 0; k < cross.cols(); ++k) turn(turns[at(j)], cross(j, k), cross(m + j, k));
+  }
+  for (Index i = 0; i < 2 * m; ++i) {
+    for (Index j = 0; j < m; ++j) turn(turns[at(j)], gram(i, j), gram(i, m + j));
+  }
 }
 
 }  // namespace mercer

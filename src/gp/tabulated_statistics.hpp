@@ -12,14 +12,17 @@ namespace mercer {
 /// are trained: they are tabulated once (FrequencyTable), and a step costs O(M²), not O(nM²).
 class TabulatedStatistics {
  public:
-  /// `x` is n × 1; `y`, n × p, stays where it is. `memory_bytes` bounds the tables.
-  TabulatedStatistics(ConstMatrix x, ConstMatrix y, Index memory_bytes);
+  /// `x` is n × 1; `y`, n × p, stays where it is. `memory_bytes` bounds the tables; `evaluations` of the statistics with a
+  /// gradient are to come, so that tables may take as long as that many direct ones.
+  TabulatedStatistics(ConstMatrix x, ConstMatrix y, double evaluations, Index memory_bytes);
+
+  double centre() const { return interval_.centre; }
 
   /// As sparse_statistics with a gradient, for features of x - centre: the likelihood and its gradient do not depend on
   /// where frequencies have their origin, since a cosine and its sine share one amplitude. `residuals` are y less the mean
   /// of the processes, which is the same for all. False, and nothing done, where direct sums are called for:
   /// - too little noise: n·table_error·Σa² b > 1e-6 v, so that errors of the tables might show in R = bΦᵀΦ + vI;
-  /// - tables of frequencies that high would take more memory than allowed, or as long as ten direct evaluations.
+  /// - tables of frequencies that high would take more memory or time than allowed.
   bool compute(const std::vector<SparseProcess>& processes, ConstMatrix residuals, SparseWorkspace& workspace);
 
  private:
@@ -31,11 +34,16 @@ class TabulatedStatistics {
 
   Matrix<double> x_;
   ConstMatrix y_;
+  double evaluations_;
   Index memory_bytes_;
   RowInterval interval_;
   double reach_ = -1;                   ///< frequencies the tables hold
   Matrix<double> mean_;                 ///< of the residuals that are tabulated
   std::vector<FrequencyTable> tables_;  ///< of 1, then of the residuals of each target
 };
+
+/// From features of x - shift to those of x: (cos, sin) of each point turns by 2πs·shift. ΦᵀΦ and Φᵀ[r, x∘r, 1, x] only:
+/// `weighted` is dropped. O(M²).
+void turn_features(const SparseProcess& process, double shift, SparseStatistics& statistics);
 
 }  // namespace mercer

@@ -181,7 +181,7 @@ TEST(SpectralObjective, TablesServeTheCasesMadeForThem) {
     const Problem problem(c);
     std::vector<SparseProcess> processes;
     for (const SpectralPoints& points : problem.points) processes.push_back(process_of(problem.parameters, points));
-    TabulatedStatistics tables(problem.x, problem.y, Index{1} << 28);
+    TabulatedStatistics tables(problem.x, problem.y, 10, Index{1} << 28);
     SparseWorkspace workspace;
     EXPECT_TRUE(tables.compute(processes, without_mean(problem.x, problem.y, problem.parameters.mean), workspace));
   }

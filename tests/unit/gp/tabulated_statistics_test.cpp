@@ -75,7 +75,7 @@ TEST(TabulatedStatistics, AreTheSumsOverTheRows) {
   for (const Index outputs : {1, 3}) {
     for (const double offset : {-6.0, 0.0, 1e5}) {
       const Series series(900, outputs, offset);
-      TabulatedStatistics tables(series.x, series.y, memory);
+      TabulatedStatistics tables(series.x, series.y, 10, memory);
       SparseWorkspace workspace;
       // Further frequencies let the tables grow, and the mean moves away from that which they were made with.
       for (const double widest : {0.5, 4.0, 3.0, 20.0}) {
@@ -101,6 +101,21 @@ TEST(TabulatedStatistics, AreTheSumsOverTheRows) {
   }
 }
 
+TEST(TabulatedStatistics, TurnIntoThoseOfAnyOrigin) {
+  const Series series(900, 2, 40);
+  const SparseProcess process = some_process(80, 2, MeanForm::linear, 3, "turned");
+  TabulatedStatistics tables(series.x, series.y, 10, memory);
+  SparseWorkspace workspace;
+  ASSERT_TRUE(tables.compute({process}, series.y, workspace));
+  SparseStatistics& found = workspace.statistics.front();
+  turn_features(process, tables.centre(), found);
+  SparseWorkspace direct_workspace;
+  sparse_statistics(series.x, series.y, {process.frequencies}, false, memory, direct_workspace);
+  expect_equal(found.gram, direct_workspace.statistics.front().gram, 1e-11, "gram");
+  expect_equal(found.cross, direct_workspace.statistics.front().cross, 1e-11, "cross");
+  EXPECT_TRUE(found.weighted.empty());
+}
+
 TEST(TabulatedStatistics, AreTheSameBitsForAnyNumberOfThreads) {
   const Series series(900, 2, 0);
   const std::vector<SparseProcess> processes{some_process(100, 2, MeanForm::linear, 4, "one")};
@@ -108,7 +123,7 @@ TEST(TabulatedStatistics, AreTheSameBitsForAnyNumberOfThreads) {
   std::vector<SparseStatistics> found;
   for (const int count : {1, 2, 3}) {
     set_threads(count);
-    TabulatedStatistics tables(series.x, series.y, memory);
+    TabulatedStatistics tables(series.x, series.y, 10, memory);
     SparseWorkspace workspace;
     ASSERT_TRUE(tables.compute(processes, residuals, workspace));
     found.push_back(std::move(workspace.statistics.front()));
@@ -124,17 +139,17 @@ TEST(TabulatedStatistics, AreTheSameBitsForAnyNumberOfThreads) {
 TEST(TabulatedStatistics, LeaveFarFrequenciesAndLittleMemoryToDirectSums) {
   const Series series(900, 1, 0);
   SparseWorkspace workspace;
-  TabulatedStatistics tables(series.x, series.y, memory);
+  TabulatedStatistics tables(series.x, series.y, 10, memory);
   for (const double widest : {1e4, 1e300}) {
     const SparseProcess process = some_process(100, 1, MeanForm::none, widest, "far");
     EXPECT_FALSE(tables.compute({process}, series.y, workspace));
   }
   const SparseProcess near = some_process(100, 1, MeanForm::none, 2, "near");
   EXPECT_TRUE(tables.compute({near}, series.y, workspace));
-  TabulatedStatistics small(series.x, series.y, Index{1} << 16);
+  TabulatedStatistics small(series.x, series.y, 10, Index{1} << 16);
   EXPECT_FALSE(small.compute({near}, series.y, workspace));
   const SparseProcess few_points = some_process(3, 1, MeanForm::none, 2, "few");
-  TabulatedStatistics cheap(series.x, series.y, memory);
+  TabulatedStatistics cheap(series.x, series.y, 10, memory);
   EXPECT_FALSE(cheap.compute({few_points}, series.y, workspace));
 }
 
@@ -142,7 +157,7 @@ TEST(TabulatedStatistics, LeaveFarFrequenciesAndLittleMemoryToDirectSums) {
 TEST(TabulatedStatistics, LeaveNoiselessSeriesToDirectSums) {
   Series series(900, 1, 0);
   for (Index i = 0; i < 900; ++i) series.y(i, 0) = std::sin(3 * series.x(i, 0)) + 0.5 * std::cos(7.7 * series.x(i, 0));
-  TabulatedStatistics tables(series.x, series.y, memory);
+  TabulatedStatistics tables(series.x, series.y, 10, memory);
   SparseWorkspace workspace;
   SparseProcess process = some_process(60, 1, MeanForm::none, 2, "noiseless");
   double variance = 0;
