@@ -46,7 +46,7 @@ bool TabulatedStatistics::exact_enough(const SparseProcess& process) const {
   double variance = 0;
   for (const double a : process.amplitudes) variance += a * a;
   variance *= largest_magnitude(process.share.values);
-  return static_cast<double>(x_.rows()) * table_error * variance <= 1e-6 * process.noise;
+  return static_cast<double>(x_.rows()) * table_error * variance <= noise_share * process.noise;
 }
 
 bool TabulatedStatistics::worth_making(double most, Index points, Index draws) const {

@@ -16,12 +16,15 @@ class TabulatedStatistics {
   /// gradient are to come, so that tables may take as long as that many direct ones.
   TabulatedStatistics(ConstMatrix x, ConstMatrix y, double evaluations, Index memory_bytes);
 
+  /// At this bound, which is far from reached, the likelihood was off by 1e-10 and its gradient by 1e-7, relatively.
+  static constexpr double noise_share = 1e-5;
+
   double centre() const { return interval_.centre; }
 
   /// As sparse_statistics with a gradient, for features of x - centre: the likelihood and its gradient do not depend on
   /// where frequencies have their origin, since a cosine and its sine share one amplitude. `residuals` are y less the mean
   /// of the processes, which is the same for all. False, and nothing done, where direct sums are called for:
-  /// - too little noise: n·table_error·Σa² b > 1e-6 v, so that errors of the tables might show in R = bΦᵀΦ + vI;
+  /// - too little noise: n·table_error·Σa² b > noise_share·v, so that errors of the tables might show in R = bΦᵀΦ + vI;
   /// - tables of frequencies that high would take more memory or time than allowed.
   bool compute(const std::vector<SparseProcess>& processes, ConstMatrix residuals, SparseWorkspace& workspace);
 

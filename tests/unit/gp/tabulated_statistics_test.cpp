@@ -162,7 +162,7 @@ TEST(TabulatedStatistics, LeaveNoiselessSeriesToDirectSums) {
   SparseProcess process = some_process(60, 1, MeanForm::none, 2, "noiseless");
   double variance = 0;
   for (const double a : process.amplitudes) variance += a * a;
-  const double least = 900 * table_error * variance / 1e-6;
+  const double least = 900 * table_error * variance / TabulatedStatistics::noise_share;
   process.noise = 0.99 * least;
   EXPECT_FALSE(tables.compute({process}, series.y, workspace));
   process.noise = 1.01 * least;
