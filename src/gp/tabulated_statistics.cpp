@@ -12,7 +12,7 @@ namespace mercer {
 namespace {
 
 constexpr Index block_rows = 16;
-constexpr double transforms = cell_terms / 2;  // FFTs of a table
+constexpr Index transforms = cell_terms / 2;  // FFTs of a table
 
 std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
@@ -59,7 +59,8 @@ bool TabulatedStatistics::worth_making(double most, Index points, Index draws) c
   // points for a row.
   const auto n = static_cast<double>(x_.rows());
   const auto pairs = static_cast<double>(points) * static_cast<double>(points);
-  return columns * transforms * (140 * n + 500 * cells) <= evaluations_ * 0.2 * n * pairs * static_cast<double>(draws);
+  return columns * static_cast<double>(transforms) * (140 * n + 500 * cells) <=
+         evaluations_ * 0.2 * n * pairs * static_cast<double>(draws);
 }
 
 void TabulatedStatistics::make(double most, const Matrix<double>& mean) {
