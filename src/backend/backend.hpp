@@ -47,6 +47,12 @@ void damped_waves(const double* square, Index count, double scale, const double*
                   double s, double* even, double* odd);
 /// sums[0] = Σ a[i]·b[i] and sums[1] = Σ u[i]·v[i].
 void dot_pair(const double* a, const double* b, const double* u, const double* v, Index count, double* sums);
+/// A function g of the line with g(-w) = conj g(w), in cells around the integers: at w = k + u/2, |u| <= 1, it is
+/// Σ_m a_km u^m, m = 0, …, 23, with a_km at coefficients[48k + 2m] (real part) and the next entry (imaginary part). For each
+/// w = whole[i] + part[i], whole an integer and |part| small, so that w keeps its digits after the point:
+/// out[4i], … = Re g, Im g, Re ½g', Im ½g'. Some 15 operations of eight lanes for each.
+inline constexpr Index cell_terms = 24;
+void cell_polynomials(const double* coefficients, const double* whole, const double* part, Index count, double* out);
 
 /// Copies the lower triangle onto the upper.
 void mirror_lower(MutMatrix a);

@@ -21,8 +21,8 @@ struct FourierSums {
 };
 
 /// Σ_i values_i e^{-2πi k t_i} and the same for `weights`, for k = 0, …, count - 1 and any t_i in [0, 1): each point is
-/// spread as a Gaussian over 25 cells of a grid, one FFT serves both sums, and the Gaussian is divided out (Greengard and
-/// Lee 2004). Error below 1e-11 Σ|values_i|. O(n + count log count); 32 bytes × 4 to 8 count.
+/// spread over 17 cells of a grid by a window, one FFT serves both sums, and the window is divided out. Error below
+/// 1e-14 Σ|values_i|, and k·1e-15 of each value for the rounding of t_i. O(n + count log count); 32 bytes × 4 to 8 count.
 FourierSums fourier_sums(std::span<const double> t, std::span<const double> values, std::span<const double> weights,
                          Index count);
 

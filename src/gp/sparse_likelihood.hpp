@@ -76,6 +76,9 @@ struct SparseWorkspace {
 void sparse_statistics(ConstMatrix x, ConstMatrix residuals, const std::vector<Matrix<double>>& frequencies, bool gradient,
                        Index memory_bytes, SparseWorkspace& workspace);
 
+/// The part of the statistics that does not depend on frequencies: rows, rᵀr, [1, x]ᵀr.
+void residual_products(ConstMatrix x, ConstMatrix residuals, SparseStatistics& statistics);
+
 struct SparseGradient {
   Matrix<double> frequencies;         ///< M × d
   std::vector<double> log_amplitude;  ///< M

@@ -123,6 +123,19 @@ Matrix<double> sparse_features(ConstMatrix x, const SparseProcess& process) {
   return phi;
 }
 
+void residual_products(ConstMatrix x, ConstMatrix residuals, SparseStatistics& statistics) {
+  statistics.rows = x.rows;
+  statistics.residual_gram = Matrix<double>(residuals.cols, residuals.cols);
+  gemm<double>(true, false, 1.0, residuals, residuals, 0.0, statistics.residual_gram);
+  statistics.mean_cross = Matrix<double>(1 + x.cols, residuals.cols);
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index a = 0; a < residuals.cols; ++a) {
+      statistics.mean_cross(0, a) += residuals(i, a);
+      for (Index k = 0; k < x.cols; ++k) statistics.mean_cross(1 + k, a) += x(i, k) * residuals(i, a);
+    }
+  }
+}
+
 void sparse_statistics(ConstMatrix x, ConstMatrix residuals, const std::vector<Matrix<double>>& frequencies, bool gradient,
                        Index memory_bytes, SparseWorkspace& workspace) {
   const auto draws = static_cast<Index>(frequencies.size());
@@ -149,21 +162,14 @@ void sparse_statistics(ConstMatrix x, ConstMatrix residuals, const std::vector<M
     const Index rows = std::min(chunk_rows, x.rows - first);
     accumulate(x.row_range(first, rows), residuals.row_range(first, rows), frequencies[at(task / chunks)], least, sums);
   });
-  Matrix<double> residual_gram(residuals.cols, residuals.cols);
-  gemm<double>(true, false, 1.0, residuals, residuals, 0.0, residual_gram);
-  Matrix<double> mean_cross(1 + d, residuals.cols);
-  for (Index i = 0; i < x.rows; ++i) {
-    for (Index a = 0; a < residuals.cols; ++a) {
-      mean_cross(0, a) += residuals(i, a);
-      for (Index k = 0; k < d; ++k) mean_cross(1 + k, a) += x(i, k) * residuals(i, a);
-    }
-  }
+  SparseStatistics common;
+  residual_products(x, residuals, common);
   workspace.statistics.resize(at(draws));
   parallel_for(draws, [&](Index k) {
     SparseStatistics& statistics = workspace.statistics[at(k)];
-    statistics.rows = x.rows;
-    statistics.residual_gram = residual_gram;
-    statistics.mean_cross = mean_cross;
+    statistics.rows = common.rows;
+    statistics.residual_gram = common.residual_gram;
+    statistics.mean_cross = common.mean_cross;
     finish(std::span(workspace.sums).subspan(at(k * chunks), at(chunks)), least, statistics);
   });
 }

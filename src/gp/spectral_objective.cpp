@@ -63,7 +63,9 @@ SparseProcess process_of(const SpectralParameters& parameters, const SpectralPoi
 
 SpectralObjective::SpectralObjective(ConstMatrix x, ConstMatrix y, const SpectralCoordinates& coordinates,
                                      const Mixture& prior, double strength, Index memory_bytes)
-    : x_(x), y_(y), coordinates_(coordinates), prior_(prior), strength_(strength), memory_bytes_(memory_bytes) {}
+    : x_(x), y_(y), coordinates_(coordinates), prior_(prior), strength_(strength), memory_bytes_(memory_bytes) {
+  if (x.cols == 1 && x.rows > 0) tables_.emplace(x, y, 10.0, memory_bytes);  // training takes more steps than that
+}
 
 void SpectralObjective::set_points(std::vector<SpectralPoints> points) {
   points_ = std::move(points);
@@ -90,7 +92,8 @@ double SpectralObjective::evaluate(std::span<const double> at_coordinates, std::
   std::vector<SparseGradient> gradients(points_.size());
   std::vector<double> values(points_.size());
   const bool few_rows = x_.rows < processes.front().columns();  // n × n matrices are then the smaller
-  if (!few_rows) sparse_statistics(x_, residuals, drawn, true, memory_bytes_, workspace_);
+  const bool tabulated = !few_rows && tables_ && tables_->compute(processes, residuals, workspace_);
+  if (!few_rows && !tabulated) sparse_statistics(x_, residuals, drawn, true, memory_bytes_, workspace_);
   workspace_.squares.resize(points_.size());
   parallel_for(static_cast<Index>(points_.size()), [&](Index k) {
     values[at(k)] = few_rows ? small_likelihood(x_, residuals, processes[at(k)], &gradients[at(k)])

@@ -1,8 +1,10 @@
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "gp/objective.hpp"
 #include "gp/spectral_coordinates.hpp"
+#include "gp/tabulated_statistics.hpp"
 
 namespace mercer {
 
@@ -36,6 +38,7 @@ class SpectralObjective : public Objective {
   Index memory_bytes_;
   std::vector<SpectralPoints> points_;
   SparseWorkspace workspace_;
+  std::optional<TabulatedStatistics> tables_;  ///< for one input
   double likelihood_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include "backend/backend.hpp"
 #include "base/fail.hpp"
@@ -107,8 +108,14 @@ SpectralPosterior SpectralPosterior::conditioned_on(ConstMatrix x, ConstMatrix y
   const Matrix<double> residuals = without_mean(x, y, draws_.front().process.mean);
   std::vector<SpectralDraw> draws;
   SparseWorkspace workspace;
+  std::optional<TabulatedStatistics> tables;
+  if (x.cols == 1 && x.rows > 0) tables.emplace(x, y, 0.5 * static_cast<double>(draws_.size()), memory_bytes);
   for (const SpectralDraw& draw : draws_) {  // one after the other: each needs (2M)² numbers for its sums
-    sparse_statistics(x, residuals, {draw.process.frequencies}, false, memory_bytes, workspace);
+    if (tables && tables->compute({draw.process}, residuals, workspace)) {
+      turn_features(draw.process, tables->centre(), workspace.statistics.front());
+    } else {
+      sparse_statistics(x, residuals, {draw.process.frequencies}, false, memory_bytes, workspace);
+    }
     draws.push_back(condition_draw(workspace.statistics.front(), draw.process));
   }
   return SpectralPosterior(std::move(draws));

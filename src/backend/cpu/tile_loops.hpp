@@ -14,6 +14,8 @@ void add_damped_wave(const double* square, std::ptrdiff_t count, double scale, c
 void damped_waves(const double* square, std::ptrdiff_t count, double scale, const double* cosine, const double* sine,
                   double c, double s, double* even, double* odd);
 void dot_pair(const double* a, const double* b, const double* u, const double* v, std::ptrdiff_t count, double* sums);
+void cell_polynomials(const double* coefficients, const double* whole, const double* part, std::ptrdiff_t count,
+                      double* out);
 }  // namespace mercer::simd_portable
 namespace mercer::simd_avx2 {
 void exponential(double* values, std::ptrdiff_t count, double scale);
@@ -27,6 +29,8 @@ void add_damped_wave(const double* square, std::ptrdiff_t count, double scale, c
 void damped_waves(const double* square, std::ptrdiff_t count, double scale, const double* cosine, const double* sine,
                   double c, double s, double* even, double* odd);
 void dot_pair(const double* a, const double* b, const double* u, const double* v, std::ptrdiff_t count, double* sums);
+void cell_polynomials(const double* coefficients, const double* whole, const double* part, std::ptrdiff_t count,
+                      double* out);
 }  // namespace mercer::simd_avx2
 namespace mercer::simd_avx512 {
 void exponential(double* values, std::ptrdiff_t count, double scale);
@@ -40,4 +44,6 @@ void add_damped_wave(const double* square, std::ptrdiff_t count, double scale, c
 void damped_waves(const double* square, std::ptrdiff_t count, double scale, const double* cosine, const double* sine,
                   double c, double s, double* even, double* odd);
 void dot_pair(const double* a, const double* b, const double* u, const double* v, std::ptrdiff_t count, double* sums);
+void cell_polynomials(const double* coefficients, const double* whole, const double* part, std::ptrdiff_t count,
+                      double* out);
 }  // namespace mercer::simd_avx512

@@ -13,20 +13,21 @@ struct Loops {
   decltype(&simd_portable::add_damped_wave) add_wave;
   decltype(&simd_portable::damped_waves) waves;
   decltype(&simd_portable::dot_pair) dots;
+  decltype(&simd_portable::cell_polynomials) cells;
 };
 
 const Loops& loops() {
   static constexpr Loops portable = {
       simd_portable::exponential,  simd_portable::squared_distances, simd_portable::add_absolute_differences,
       simd_portable::add_norms,    simd_portable::add_multiple,      simd_portable::add_damped_wave,
-      simd_portable::damped_waves, simd_portable::dot_pair};
+      simd_portable::damped_waves, simd_portable::dot_pair,          simd_portable::cell_polynomials};
   static constexpr Loops avx2 = {simd_avx2::exponential,  simd_avx2::squared_distances, simd_avx2::add_absolute_differences,
                                  simd_avx2::add_norms,    simd_avx2::add_multiple,      simd_avx2::add_damped_wave,
-                                 simd_avx2::damped_waves, simd_avx2::dot_pair};
+                                 simd_avx2::damped_waves, simd_avx2::dot_pair,          simd_avx2::cell_polynomials};
   static constexpr Loops avx512 = {
       simd_avx512::exponential,  simd_avx512::squared_distances, simd_avx512::add_absolute_differences,
       simd_avx512::add_norms,    simd_avx512::add_multiple,      simd_avx512::add_damped_wave,
-      simd_avx512::damped_waves, simd_avx512::dot_pair};
+      simd_avx512::damped_waves, simd_avx512::dot_pair,          simd_avx512::cell_polynomials};
   switch (active_simd()) {
     case Simd::avx512:
       return avx512;
@@ -74,6 +75,10 @@ void damped_waves(const double* square, Index count, double scale, const double*
 
 void dot_pair(const double* a, const double* b, const double* u, const double* v, Index count, double* sums) {
   loops().dots(a, b, u, v, count, sums);
+}
+
+void cell_polynomials(const double* coefficients, const double* whole, const double* part, Index count, double* out) {
+  loops().cells(coefficients, whole, part, count, out);
 }
 
 }  // namespace mercer

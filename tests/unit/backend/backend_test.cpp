@@ -6,6 +6,7 @@
 #include <Eigen/Dense>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -278,6 +279,39 @@ TEST(TileLoops, DampedWavesAndPairsOfSums) {
     dot_pair(even.data(), sine.data(), odd.data(), cosine.data(), count, sums.data());
     EXPECT_NEAR(sums[0], first, 1e-12);
     EXPECT_NEAR(sums[1], second, 1e-12);
+  }
+  force_simd(Simd::automatic);
+}
+
+// Cells of polynomials against std::complex Horner; places on both sides of 0, at the ends of cells and beyond ±½ of a part.
+TEST(TileLoops, CellPolynomials) {
+  constexpr Index cells = 5;
+  const auto coefficients = random_matrix<double>(cells, 2 * cell_terms, 17);
+  const std::vector<double> whole{0, 0, 0, 3, -3, 2, -2, 4, 1, -1, 0};
+  const std::vector<double> part{0, 0.3, -0.3, 0.5, -0.2, 0.9, -0.9, -0.6, -1, 1, 0.7};
+  for (const Simd level : {Simd::portable, Simd::avx2, Simd::avx512}) {
+    if (!simd_supported(level)) continue;
+    force_simd(level);
+    Matrix<double> out(static_cast<Index>(whole.size()), 4);
+    cell_polynomials(coefficients.data(), whole.data(), part.data(), out.rows(), out.data());
+    for (Index i = 0; i < out.rows(); ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const double place = whole[k] + part[k];
+      const double cell = std::nearbyint(part[k]) + whole[k];
+      const bool mirrored = cell < 0;
+      const double u = 2 * (mirrored ? cell - place : place - cell);
+      std::complex<double> value = 0;
+      std::complex<double> slope = 0;
+      for (Index m = cell_terms - 1; m >= 0; --m) {
+        slope = slope * u + value;
+        const auto row = static_cast<Index>(std::abs(cell));
+        value = value * u + std::complex<double>(coefficients(row, 2 * m), coefficients(row, 2 * m + 1));
+      }
+      EXPECT_NEAR(out(i, 0), value.real(), 1e-12);
+      EXPECT_NEAR(out(i, 1), mirrored ? -value.imag() : value.imag(), 1e-12);
+      EXPECT_NEAR(out(i, 2), mirrored ? -slope.real() : slope.real(), 1e-11);
+      EXPECT_NEAR(out(i, 3), slope.imag(), 1e-11);
+    }
   }
   force_simd(Simd::automatic);
 }

@@ -104,7 +104,18 @@ struct Case {
   Parametrization parametrization;
   Kernel envelope;
   Index rows = 40;  ///< 24 columns: statistics above, n × n matrices below
+  Index times = 1;  ///< as many points; with 120 of them tables pay
 };
+
+/// One input and enough points for tables of sums over the rows.
+std::vector<Case> tabulated_cases() {
+  std::vector<Case> all;
+  for (const MeanForm mean : {MeanForm::none, MeanForm::constant, MeanForm::linear}) {
+    all.push_back({1, 1, 2, mean, Parametrization::general, gaussian_envelope(), 300, 10});
+    all.push_back({1, 2, 1, mean, Parametrization::natural, student_envelope(), 250, 10});
+  }
+  return all;
+}
 
 std::vector<Case> cases() {
   std::vector<Case> all;
@@ -123,6 +134,7 @@ std::vector<Case> cases() {
     for (const Index p : {1, 3})
       all.push_back({d, p, 2, MeanForm::linear, Parametrization::general, gaussian_envelope(), 17});
   }
+  for (Case& c : tabulated_cases()) all.push_back(std::move(c));
   return all;
 }
 
@@ -136,8 +148,8 @@ struct Problem {
     for (double& v : prior.means.values()) v += 0.1;
     for (double& v : prior.scales.values()) v *= 1.3;
     for (int k = 0; k < c.draws; ++k) {
-      points.push_back(
-          draw_points(parameters.mixture, {4, 3, 5}, PointSampling::monte_carlo, Stream(5, "draw").child("k", k)));
+      points.push_back(draw_points(parameters.mixture, {4 * c.times, 3 * c.times, 5 * c.times}, PointSampling::monte_carlo,
+                                   Stream(5, "draw").child("k", k)));
     }
   }
   Matrix<double> x;
@@ -161,6 +173,17 @@ TEST(SpectralObjective, LikelihoodIsTheDenseFormula) {
           dense_likelihood(problem.x, problem.y, problem.parameters, process_of(problem.parameters, points)) / c.draws;
     }
     EXPECT_NEAR(value, expected, 1e-9 * std::abs(expected)) << "d " << c.d << " p " << c.p << " draws " << c.draws;
+  }
+}
+
+TEST(SpectralObjective, TablesServeTheCasesMadeForThem) {
+  for (const Case& c : tabulated_cases()) {
+    const Problem problem(c);
+    std::vector<SparseProcess> processes;
+    for (const SpectralPoints& points : problem.points) processes.push_back(process_of(problem.parameters, points));
+    TabulatedStatistics tables(problem.x, problem.y, 10, Index{1} << 28);
+    SparseWorkspace workspace;
+    EXPECT_TRUE(tables.compute(processes, without_mean(problem.x, problem.y, problem.parameters.mean), workspace));
   }
 }
 

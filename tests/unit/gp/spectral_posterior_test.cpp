@@ -76,6 +76,42 @@ Dense kron(const Dense& k, const Dense& b) {
   return full;
 }
 
+// Little memory leaves the sums to the rows themselves; with enough of it they come from tables.
+TEST(SpectralPosterior, IsTheSameFromTables) {
+  const Stream stream(10, "series");
+  Matrix<double> x(500, 1);
+  Matrix<double> y(500, 1);
+  for (Index i = 0; i < 500; ++i) {
+    x(i, 0) = 100 + 15 * stream.uniform(i, 0);
+    y(i, 0) = std::sin(2 * x(i, 0)) + 0.2 * stream.normal(i, 1);
+  }
+  SpectralParameters parameters;
+  parameters.mixture.weights = {0.8, 0.3};
+  parameters.mixture.means = Matrix<double>(2, 1, {0.3, 1.2});
+  parameters.mixture.scales = Matrix<double>(2, 1, {0.1, 0.4});
+  parameters.noise = 0.05;
+  parameters.mean = Matrix<double>(2, 1, {0.4, -0.01});
+  parameters.factor = Matrix<double>(1, 1, {1.0});
+  std::vector<SpectralPoints> points;
+  for (int k = 0; k < 6; ++k) {
+    points.push_back(draw_points(parameters.mixture, {60, 40}, PointSampling::monte_carlo, stream.child("draw", k)));
+  }
+  std::vector<Matrix<double>> means;
+  std::vector<Matrix<double>> variances;
+  for (const Index memory : {Index{1} << 16, Index{1} << 28}) {
+    const SpectralPosterior posterior = SpectralPosterior::condition(x, y, parameters, points, memory);
+    means.emplace_back(500, 1);
+    variances.emplace_back(500, 1);
+    posterior.mean(x, means.back());
+    posterior.variance(x, variances.back());
+  }
+  EXPECT_NE(means[0](0, 0), means[1](0, 0)) << "both ways were to be taken";
+  for (Index i = 0; i < 500; ++i) {
+    EXPECT_NEAR(means[0](i, 0), means[1](i, 0), 1e-9);
+    EXPECT_NEAR(variances[0](i, 0), variances[1](i, 0), 1e-9 * variances[0](i, 0));
+  }
+}
+
 TEST(SpectralPosterior, IsTheDensePosteriorAveragedOverDraws) {
   for (const auto& [p, draws] : {std::pair<Index, int>(1, 3), std::pair<Index, int>(2, 6)}) {
     const Case s(p, draws);
