@@ -53,12 +53,12 @@ bench-losses: setup-test build/release/mercer  ## sketches and losses beside num
 bench-gp: setup-test build/release/mercer  ## Gaussian processes beside torch, and on long series; writes docs/bench-gp.md
 	cmake --preset release >/dev/null && cmake --build build/release -j $(JOBS)
 	test -x build/venv-gp/bin/python || (python3 -m venv build/venv-gp && build/venv-gp/bin/pip install -q numpy torch gpytorch scikit-learn)
-	build/venv-gp/bin/python bench/gp_exact.py
-	build/venv-gp/bin/python bench/gp_sparse.py --output docs/bench-gp.md
+	build/venv-gp/bin/python bench/gp_exact.py > build/gp_exact.json
+	build/venv-gp/bin/python bench/gp_sparse.py --exact build/gp_exact.json --output docs/bench-gp.md
 
-bench-python: setup-test build/release/mercer  ## estimators beside scikit-learn's, with default settings; writes docs/bench-python.md
+bench-python: setup-test build/release/mercer  ## estimators beside scikit-learn's and gpytorch's, with default settings; writes docs/bench-python.md
 	cmake --preset release -DMERCER_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >/dev/null && cmake --build build/release -j $(JOBS)
-	$(PYTHON) bench/python_peers.py
+	$(firstword $(wildcard build/venv-gp/bin/python) $(PYTHON)) bench/python_peers.py  # gpytorch is where make bench-gp has put it
 
 lint: setup-lint                      ## formatting, layers, clang-tidy
 	@clang-format --version

@@ -27,6 +27,7 @@ parser.add_argument("--repeats", type=int, default=9)
 parser.add_argument("--training-rows", type=int, nargs="*", default=[10_000, 30_000, 100_000])
 parser.add_argument("--training-steps", type=int, default=200)
 parser.add_argument("--training-points", type=int, default=500)
+parser.add_argument("--exact", help="what gp_exact.py printed, for the page")
 parser.add_argument("--output", help="a Markdown page")
 parser.add_argument("--quick", action="store_true", help="small sizes, to check that this script runs")
 options = parser.parse_args()
@@ -124,7 +125,7 @@ def page(comparisons, trainings):
     cores = os.cpu_count()
     lines = ["# Speed of Gaussian processes", "",
              f"Written by `make bench-gp` (bench/gp_sparse.py --repeats {options.repeats}) on {datetime.date.today()}, {cores} cores, "
-             f"torch {torch.__version__}. Other programs shared the machine: the row of one thread and its CPU seconds count; with two, waiting threads spin.", "",
+             f"torch {torch.__version__}; load {os.getloadavg()[0]:.1f} at the end.", "",
              f"Sparse-spectrum nlml and gradient, n = {n}, M = {each * components} points, Q = {components}, float64; medians of "
              f"{options.repeats} interleaved runs.", "",
              "| threads | Mercer, ms | torch autograd, ms | × torch | Mercer, CPU ms | torch, CPU ms | × torch |", "|---|---|---|---|---|---|---|"]
@@ -140,6 +141,10 @@ def page(comparisons, trainings):
     for t in trainings:
         lines.append(f"| {t['rows']:,} | {t['total']:.1f} | {1e3 * t['seconds']:.0f} | {1e3 * t['cpu_seconds']:.0f} | "
                      f"{t['gigabytes']:.2f} |")
+    if options.exact:
+        e = json.loads(pathlib.Path(options.exact).read_text())
+        lines += ["", f"Exact spectral-mixture nlml and gradient (bench/gp_exact.py), n = {e['rows']}, Q = {e['components']}, {e['threads']} threads: Mercer {e['mercer_seconds']:.2f} s, "
+                  f"torch autograd {e['torch_seconds']:.2f} s, {e['ratio']:.2f} × torch. Values agree to {e['value_difference']:.1e}, gradients to {e['gradient_difference']:.1e}."]
     return "\n".join(lines) + "\n"
 
 

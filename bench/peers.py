@@ -35,13 +35,28 @@ print(json.dumps({"seconds": time.perf_counter() - t, "peak_memory_bytes": resou
 """
 
 
-def mercer(job, rows, precision):
+AGREEMENT = r"""
+import sys
+import numpy as np
+sys.path.insert(0, "python")
+from mercer import KernelRegressor
+n = int(sys.argv[1])
+rng = np.random.default_rng(1)
+X = rng.standard_normal((n, 32))
+y = np.sin(X.sum(1) / 6) + 0.1 * rng.standard_normal(n)
+fresh = rng.standard_normal((1000, 32))
+answers = [KernelRegressor("gaussian(8)", features=2000, penalty=1e-6, precision=p, uncertainty="none").fit(X, y).predict(fresh) for p in ("auto", "float64")]
+print(np.linalg.norm(answers[0] - answers[1]) / np.linalg.norm(answers[1]))
+"""
+
+
+def mercer(job, rows, precision="auto", bfloat=None):
+    """`bfloat` forces what multiplies bfloat16; "portable" stands for CPUs where nothing does it fast."""
+    environment = {**os.environ, **({"MERCER_BFLOAT": bfloat} if bfloat else {})}
     done = subprocess.run([PROGRAM, "bench", job, "--rows", str(rows), "--precision", precision, "--json", "--quiet"],
-                          capture_output=True, text=True, check=True)
+                          capture_output=True, text=True, check=True, env=environment)
     answer = json.loads(done.stdout)
-    result = answer["result"]
-    result["machine"] = answer["machine"]
-    return result
+    return {**answer["result"], "machine": answer["machine"]}
 
 
 def sklearn(rows, outputs, precision):
@@ -50,8 +65,30 @@ def sklearn(rows, outputs, precision):
     return json.loads(done.stdout)
 
 
+def agreement(rows):
+    """How far predictions of the default are from those of float64 throughout, relative."""
+    done = subprocess.run([sys.executable, "-c", AGREEMENT, str(rows)], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
 def median(samples, key="seconds"):
     return statistics.median(s[key] for s in samples)
+
+
+def way(sample):
+    if sample["gram"]:
+        return f"Gram {sample['gram']}, refined to {sample['residual']:.0e} in {sample['iterations']} passes"
+    return "Gram in that precision, " + sample["solver"]
+
+
+FIELDS = {"2-D": ("scalar_2d", "curl_free", "divergence_free"), "3-D": ("scalar_3d", "curl_free_3d", "divergence_free_3d")}
+# name of the row -> what to ask of `mercer bench canonical`
+CANONICAL = {
+    "float64 answers (the default)": {"precision": "auto"},
+    "float64 answers, without fast bf16": {"precision": "auto", "bfloat": "portable"},
+    "float64 throughout": {"precision": "float64"},
+    "float32": {"precision": "float32"},
+}
 
 
 def main():
@@ -71,65 +108,59 @@ def main():
         print(f"{name}: {runs[name][-1]['seconds']:.2f} s", file=sys.stderr, flush=True)
 
     for _ in range(options.repeats):
+        for name, how in CANONICAL.items():
+            sample(name, lambda: mercer("canonical", n, **how))
         for precision in ("float32", "float64"):
-            sample(f"mercer {precision}", lambda: mercer("canonical", n, precision))
             sample(f"sklearn {precision}", lambda: sklearn(n, 1, precision))
-        sample("mercer 16 outputs", lambda: mercer("outputs16", n, "float32"))
-        sample("sklearn 16 outputs", lambda: sklearn(n, 16, "float32"))
-        for job in ("scalar_2d", "curl_free", "divergence_free"):
-            sample(f"mercer {job}", lambda: mercer(job, n, "float32"))
+        sample("16 outputs", lambda: mercer("outputs16", n))
+        for job in (job for jobs in FIELDS.values() for job in jobs):
+            sample(job, lambda: mercer(job, n))
+        sample("predict", lambda: mercer("predict", 10 * n))
     for rows in (n // 10, n, 10 * n):
-        sample(f"mercer n={rows}", lambda: mercer("canonical", rows, "float32"))
-
-    def bound(name):
-        return median(runs[name], "bound_seconds")
+        sample(f"n={rows}", lambda: mercer("canonical", rows))
+    apart = agreement(n)
 
     def memory(name):
         return max(s["peak_memory_bytes"] for s in runs[name]) / 1e9
 
-    def path(name):
-        s = runs[name][-1]
-        return f"Gram {s['gram']}, refined to {s['residual']:.0e} in {s['iterations']} passes" if s["gram"] else s["solver"]
-
-    rows = []
-    for precision in ("float32", "float64"):
-        ours, peer = f"mercer {precision}", f"sklearn {precision}"
-        rows.append((f"canonical, {precision}", median(runs[ours]), bound(ours), median(runs[peer]),
-                     memory(ours), memory(peer), path(ours)))
-    rows.append(("canonical, 16 outputs, float32", median(runs["mercer 16 outputs"]), bound("mercer 16 outputs"),
-                 median(runs["sklearn 16 outputs"]), memory("mercer 16 outputs"), memory("sklearn 16 outputs"),
-                 path("mercer 16 outputs")))
-    machine = runs["mercer float32"][-1]["machine"]
+    peers = {precision: median(runs[f"sklearn {precision}"]) for precision in ("float32", "float64")}
+    default = next(iter(CANONICAL))
+    machine = runs[default][-1]["machine"]
     import sklearn as package
     text = [
         "# Speed", "",
         f"Written by `make bench` ({' '.join(['bench/peers.py', *sys.argv[1:]])}) on {datetime.date.today()}: "
-        f"{machine['cpu']}, {machine['threads']} threads, BLAS kernels {machine['blas_kernels']}, cos/sin {machine['simd']}; "
+        f"{machine['cpu']}, {machine['threads']} threads, BLAS kernels {machine['blas_kernels']}, cos/sin {machine['simd']}, bf16 {machine['bf16']}; "
         f"scikit-learn {package.__version__} from PyPI. Medians of {options.repeats} interleaved runs.", "",
         f"The canonical job: ridge on random Fourier features, n = {n:,}, 32 inputs, 2000 frequencies (4000 features), penalty 1e-6; "
-        "the peer is RBFSampler(4000) + Ridge. The bound is the job's flops at the multiply-add peak measured beside each run; a Gram matrix "
-        "in bfloat16 can go below it, since the refinement on the rows restores the precision asked for.", "",
-        "| job | Mercer, s | bound, s | × bound | scikit-learn, s | × scikit-learn | Mercer, GB | scikit-learn, GB | path |",
-        "|---|---|---|---|---|---|---|---|---|",
+        f"the peer is RBFSampler(4000) + Ridge, which took {peers['float32']:.2f} s in float32 ({memory('sklearn float32'):.2f} GB) and {peers['float64']:.2f} s in float64 "
+        f"({memory('sklearn float64'):.2f} GB). The bound is the job's flops at the multiply-add peak of the passes' precision, measured beside each run; a Gram matrix "
+        "in lower precision can go below it, since the refinement on the rows restores the precision asked for.", "",
+        "| canonical job | seconds | bound, s | × bound | × scikit-learn float64 | × scikit-learn float32 | GB | path |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for name, ours, limit, peer, memory_ours, memory_peer, how in rows:
-        text.append(f"| {name} | {ours:.2f} | {limit:.2f} | {ours / limit:.2f} | {peer:.2f} | {ours / peer:.2f} | "
-                    f"{memory_ours:.2f} | {memory_peer:.2f} | {how} |")
-    base, scalar = median(runs["mercer float32"]), median(runs["mercer scalar_2d"])
-    text += ["", "| ratio | measured |", "|---|---|",
-             f"| 16 outputs / 1 output | {median(runs['mercer 16 outputs']) / base:.2f} |",
-             f"| curl-free 2-D / scalar 2-D, equal frequencies | {median(runs['mercer curl_free']) / scalar:.2f} |",
-             f"| divergence-free 2-D / scalar 2-D, equal frequencies | {median(runs['mercer divergence_free']) / scalar:.2f} |"]
-    text += ["", "| rows | seconds | peak f32 then, GF/s | seconds per 10⁵ rows at equal peak | resident, GB |", "|---|---|---|---|---|"]
+    for name in CANONICAL:
+        ours, bound = median(runs[name]), median(runs[name], "bound_seconds")
+        text.append(f"| {name} | {ours:.2f} | {bound:.2f} | {ours / bound:.2f} | {ours / peers['float64']:.2f} | {ours / peers['float32']:.2f} | "
+                    f"{memory(name):.2f} | {way(runs[name][-1])} |")
+    text += ["", f"Predictions of the default and of float64 throughout for 1000 fresh rows differ by {apart:.1e} (relative, in the norm).", "",
+             "Ratios, all with the default precision:", "", "| ratio | measured |", "|---|---|",
+             f"| 16 outputs / 1 output | {median(runs['16 outputs']) / median(runs[default]):.2f} |"]
+    for dimension, (scalar, *fields) in FIELDS.items():
+        for field in fields:
+            text.append(f"| {field.removesuffix('_3d').replace('_', '-')} / scalar, {dimension}, equal frequencies | {median(runs[field]) / median(runs[scalar]):.2f} |")
+    text += ["", "| rows | seconds | × the line before | GB | path |", "|---|---|---|---|---|"]
+    before = None
     for count in (n // 10, n, 10 * n):
-        s = runs[f"mercer n={count}"][0]
-        peak = s["machine"]["peak_f32"]
-        text.append(f"| {count:,} | {s['seconds']:.2f} | {peak / 1e9:.0f} | "
-                    f"{s['stages']['accumulate'] * 1e5 / count * peak / machine['peak_f32']:.2f} | {s['peak_memory_bytes'] / 1e9:.2f} |")
-    text += ["", "With fewer rows than four times the features (10,000 here) the Gram matrix is computed in full precision, above in bf16 and refined: that is the step between the first two lines; from there seconds are proportional to rows."]
-    text += ["", "cos/sin pairs: "
-             f"{machine['cos_sin_f32'] / 1e9:.2f}·10⁹/s float32, {machine['cos_sin_f64'] / 1e9:.2f}·10⁹/s float64. "
-             f"Peak: {machine['peak_f32'] / 1e9:.0f} GF/s float32, {machine['peak_f64'] / 1e9:.0f} GF/s float64.", ""]
+        s = runs[f"n={count}"][0]
+        text.append(f"| {count:,} | {s['seconds']:.2f} | {'' if before is None else format(s['seconds'] / before, '.1f')} | {s['peak_memory_bytes'] / 1e9:.2f} | {way(s)} |")
+        before = s["seconds"]
+    predict = runs["predict"]
+    seconds, bound = median(predict), median(predict, "bound_seconds")
+    text += ["", f"Predictions, {10 * n:,} rows by the canonical model: {seconds:.2f} s, {bound / seconds:.0%} of the bound by multiply-adds and pairs of cosine and sine ({bound:.2f} s). "
+             f"One row through the C++ interface: {1e6 * median(predict, 'one_row_seconds'):.1f} µs.".replace("%", " %"), "",
+             f"Measured beside: {machine['peak_f32'] / 1e9:.0f} GF/s float32, {machine['peak_f64'] / 1e9:.0f} GF/s float64; Gram update in bf16 {machine['gram_bf16'] / 1e9:.0f} GF/s; cos/sin pairs "
+             f"{machine['cos_sin_f32'] / 1e9:.2f}·10⁹/s float32, {machine['cos_sin_f64'] / 1e9:.2f}·10⁹/s float64.", ""]
     pathlib.Path(options.output).write_text("\n".join(text))
     print("\n".join(text))
 

@@ -79,7 +79,7 @@ Rules make_rules() {
   r.text("map", "map", R"(exact|auto|[a-z][a-z-]*:\w+(?:,[\w=./]+)*)");
   r.text("solver", "solver", "auto|eigen|cholesky|refined|cg|sgd|admm|adam");
   r.text("uncertainty", "uncertainty", "auto|full|samples|none");
-  r.text("precision", "precision", "float32|float64");
+  r.text("precision", "precision", "auto|float32|float64");
   r.text("optimizer", "optimizer", "auto|adam|lbfgs");
   r.text("mean", "mean", "auto|none|constant|linear");
   r.text("outputs", "outputs", "independent|shared");
