@@ -2,9 +2,7 @@
 
 #include <mercer/error.hpp>
 
-#if defined(__linux__)
 #include <sys/mman.h>
-#endif
 
 #include <cstdint>
 #include <cstdlib>
@@ -40,22 +38,61 @@ int checked_int(Index value, const char* what) {
   return static_cast<int>(value);
 }
 
-void* zeroed_aligned(std::size_t bytes) {
-  // A page fault costs about 2 µs, more than clearing the 4 kB it brings: ask for pages of 2 MB where they are worth it.
-  constexpr std::size_t huge_page = std::size_t{1} << 21;
-  const bool huge = bytes >= 2 * huge_page;
-  const std::size_t alignment = huge ? huge_page : 64;
+namespace {
+
+/// A page fault costs about 2 µs, more than clearing the 4 kB it brings: pages of 2 MB are asked for where they are worth
+/// it.
+constexpr std::size_t huge_page = std::size_t{1} << 21;
+
+void wish_huge_pages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
+#if defined(__linux__)
+  madvise(p, bytes, MADV_HUGEPAGE);  // where it is refused, small pages do
+#endif
+}
+
+/// Pages that the system clears when they are first touched: by the threads that fill them, not by the one that asks.
+ZeroedBlock mapped_block(std::size_t bytes) {
+  const std::size_t rounded = (bytes + huge_page - 1) / huge_page * huge_page;
+  if (rounded < bytes || rounded + huge_page < rounded) return {};
+  void* all = mmap(nullptr, rounded + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return {};
+  auto* first = static_cast<char*>(all);
+  const std::size_t head = (huge_page - reinterpret_cast<std::uintptr_t>(first) % huge_page) % huge_page;
+  if (head > 0) munmap(first, head);
+  if (head < huge_page) munmap(first + head + rounded, huge_page - head);
+  wish_huge_pages(first + head, rounded);
+  return {first + head, rounded};
+}
+
+ZeroedBlock heap_block(std::size_t bytes) {
+  const std::size_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* p = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
-  if (p == nullptr) {
+  void* p = std::aligned_alloc(alignment, rounded);
+  if (p == nullptr) return {};
+  if (alignment == huge_page) wish_huge_pages(p, rounded);
+  std::memset(p, 0, bytes);
+  return {p, 0};
+}
+
+}  // namespace
+
+ZeroedBlock zeroed_aligned(std::size_t bytes) {
+  // What is smaller is asked for again and again: the heap keeps its pages.
+  constexpr std::size_t large = std::size_t{1} << 25;
+  const ZeroedBlock block = bytes >= large ? mapped_block(bytes) : heap_block(bytes);
+  if (block.data == nullptr) {
     throw Error(ErrorKind::invalid_argument, "not enough memory: " + human_bytes(static_cast<double>(bytes)) +
                                                  " asked for at once; use fewer features, fewer rows or --memory");
   }
-#if defined(__linux__)
-  if (huge) madvise(p, rounded, MADV_HUGEPAGE);  // a wish: where it is refused, small pages do
-#endif
-  std::memset(p, 0, bytes);
-  return p;
+  return block;
+}
+
+void release(ZeroedBlock block) {
+  if (block.mapped > 0) {
+    munmap(block.data, block.mapped);
+  } else {
+    std::free(block.data);  // NOLINT(cppcoreguidelines-no-malloc)
+  }
 }
 
 }  // namespace mercer

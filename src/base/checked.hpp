@@ -18,6 +18,11 @@ int checked_int(Index value, const char* what);
 
 /// 64-byte aligned zeroed memory to be given back with free(); throws Error(invalid_argument) naming the size when there is
 /// none.
-void* zeroed_aligned(std::size_t bytes);
+struct ZeroedBlock {
+  void* data = nullptr;
+  std::size_t mapped = 0;  ///< bytes that came from the system directly; 0: from the heap
+};
+ZeroedBlock zeroed_aligned(std::size_t bytes);
+void release(ZeroedBlock block);
 
 }  // namespace mercer

@@ -59,7 +59,8 @@ class Matrix {
 
  private:
   struct Free {
-    void operator()(T* p) const { std::free(p); }  // NOLINT(cppcoreguidelines-no-malloc)
+    std::size_t mapped = 0;
+    void operator()(T* p) const { release({p, mapped}); }
   };
   using Storage = std::unique_ptr<T[], Free>;
 
@@ -73,7 +74,8 @@ class Matrix {
 template <class T>
 typename Matrix<T>::Storage Matrix<T>::allocate(std::size_t bytes) {
   if (bytes == 0) return {};
-  return Storage(static_cast<T*>(zeroed_aligned(bytes)));
+  const ZeroedBlock block = zeroed_aligned(bytes);
+  return Storage(static_cast<T*>(block.data), Free{block.mapped});
 }
 
 }  // namespace mercer

@@ -40,7 +40,8 @@ class RefinedFit {
     FitSummary& summary = state_.summary;
     std::vector<double> foretold;
     Refinement::Wish wish;
-    wish.tolerance = single() ? 1e-6 : 1e-10;
+    // Where the penalty is chosen, iterations to 1e-10 tell whether it can be trusted.
+    wish.tolerance = single() ? 1e-6 : options_.penalty ? 5e-10 : 1e-10;
     wish.keep = keep();
     wish.most_iterations =
         options_.penalty ? affordable_iterations(state_.map->columns()) : Refinement::choosing_iterations(wish.tolerance);

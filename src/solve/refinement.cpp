@@ -94,22 +94,23 @@ void Refinement::improve(GramPrecision gram) {
 Refinement::Systems Refinement::prepare(double ridge) const {
   const Coupling& coupling = *system_.coupling;
   Systems s;
-  const auto by_cholesky = [&](ConstMatrix a, double scale, double copies) {
-    s.factor = factor_shifted(a, scale, ridge, Shift::coarse).factor;
-    s.trace = copies * (static_cast<double>(a.rows) - ridge * inverse_trace(s.factor));
+  const auto keep = [&](ShiftedFactor&& f, double copies) {
+    s.factor = std::move(f.factor);
+    s.trace = copies * (static_cast<double>(s.factor.rows()) - ridge * inverse_trace(s.factor));
   };
   if (!coupling.is_constant()) {
     s.rhs = Matrix<double>(coupling.parameters(), 1);
     coupling.contract(system_.cross, s.rhs.values());
     s.gain = {1.0};
-    by_cholesky(coupling.normal_matrix(system_.gram), 1.0, 1.0);
+    keep(factor_shifted([&] { return coupling.normal_matrix(system_.gram); }, ridge, Shift::coarse), 1.0);
     return s;
   }
   s.channels = channels(system_);
   s.rhs = s.channels.rhs;
   s.gain = s.channels.gain;
   if (equal_gain_runs(s.channels).size() <= 1) {
-    by_cholesky(system_.gram, s.gain.empty() ? 1.0 : s.gain.front(), static_cast<double>(s.gain.size()));
+    const double gain = s.gain.empty() ? 1.0 : s.gain.front();
+    keep(factor_shifted(system_.gram, gain, ridge, Shift::coarse), static_cast<double>(s.gain.size()));
     return s;
   }
   // Several gains share one eigenbasis: γ_k U Λ Uᵀ + ridge.

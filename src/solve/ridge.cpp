@@ -63,11 +63,9 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
 void solve_cholesky_coupled(const NormalSystem& system, double ridge, Uncertainty keep, Shift shift, RidgeSolution& solution,
                             double& trace) {
   const Coupling& coupling = *system.coupling;
-  Matrix<double> m = coupling.normal_matrix(system.gram);
   Matrix<double> theta(coupling.parameters(), 1);
   coupling.contract(system.cross, theta.values());
-  ShiftedFactor f = factor_shifted(m, 1.0, ridge, shift);
-  m = {};
+  ShiftedFactor f = factor_shifted([&] { return coupling.normal_matrix(system.gram); }, ridge, shift);
   solution.note = shift_note(f, ridge);
   cholesky_solve(f.factor, theta);
   coupling.expand(theta.values(), solution.weights);

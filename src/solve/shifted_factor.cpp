@@ -9,22 +9,23 @@
 
 namespace mercer {
 
-ShiftedFactor factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift) {
-  double largest = 0;
-  double trace = 0;
-  for (Index i = 0; i < a.rows; ++i) {
-    for (Index j = 0; j <= i; ++j) largest = std::max(largest, std::abs(scale * a(i, j)));
-    trace += scale * a(i, i);
-  }
-  const double size = largest > 0 ? static_cast<double>(a.rows) * largest : 1;  // ≥ ‖scale·A‖
-  const double least = shift == Shift::coarse ? 1e-7 * std::abs(trace) / static_cast<double>(a.rows) : 1e-15 * size;
+ShiftedFactor factor_shifted(const std::function<Matrix<double>()>& make, double ridge, Shift shift) {
   ShiftedFactor result;
+  double least = 0;
   for (int attempt = 0; attempt < 18; ++attempt) {
-    Matrix<double> m(a.rows, a.cols);
-    parallel_for(a.rows, [&](Index i) {
-      for (Index j = 0; j <= i; ++j) m(i, j) = scale * a(i, j);
-      m(i, i) += ridge + result.jitter;
-    });
+    Matrix<double> m = make();
+    if (attempt == 0) {
+      double largest = 0;
+      double trace = 0;
+      for (Index i = 0; i < m.rows(); ++i) {
+        for (Index j = 0; j <= i; ++j) largest = std::max(largest, std::abs(m(i, j)));
+        trace += m(i, i);
+      }
+      const auto rows = static_cast<double>(m.rows());
+      const double size = largest > 0 ? rows * largest : 1;  // ≥ ‖A‖
+      least = shift == Shift::coarse ? 1e-7 * std::abs(trace) / rows : 1e-15 * size;
+    }
+    for (Index i = 0; i < m.rows(); ++i) m(i, i) += ridge + result.jitter;
     const Index pivot = cholesky(m);
     if (pivot < 0) {
       result.factor = std::move(m);
@@ -35,6 +36,17 @@ ShiftedFactor factor_shifted(ConstMatrix a, double scale, double ridge, Shift sh
     result.jitter = result.jitter == 0 ? least : 10 * result.jitter;
   }
   fail_internal("the normal matrix could not be factored even with a large shift; are there infinite or huge inputs?");
+}
+
+ShiftedFactor factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift) {
+  const auto scaled = [&] {
+    Matrix<double> m(a.rows, a.cols);
+    parallel_for(a.rows, [&](Index i) {
+      for (Index j = 0; j <= i; ++j) m(i, j) = scale * a(i, j);
+    });
+    return m;
+  };
+  return factor_shifted(scaled, ridge, shift);
 }
 
 }  // namespace mercer

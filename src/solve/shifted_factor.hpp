@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 
 #include "base/matrix.hpp"
@@ -23,5 +24,7 @@ struct NotPositiveDefinite {
 /// Factors scale·A + ridge·I (lower triangle of A given). Not positive definite means that ridge is below the error of A:
 /// then the smallest power-of-ten shift that factors is added, where `shift` allows it.
 ShiftedFactor factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift);
+/// The same with scale 1 for a matrix that `make` can make again, should it be needed: no second copy.
+ShiftedFactor factor_shifted(const std::function<Matrix<double>()>& make, double ridge, Shift shift);
 
 }  // namespace mercer

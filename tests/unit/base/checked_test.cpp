@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 #include <mercer/error.hpp>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -76,11 +75,14 @@ TEST(Checked, Int) {
 }
 
 TEST(Checked, MemoryIsAlignedAndZero) {
-  for (const std::size_t bytes : {1U, 64U, 65U, 100000U, 5000001U}) {  // the last in huge pages
-    const std::unique_ptr<void, decltype(&std::free)> memory(zeroed_aligned(bytes), &std::free);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.get()) % 64, 0U);
-    const auto* data = static_cast<const unsigned char*>(memory.get());
-    for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(data[i], 0);
+  for (const std::size_t bytes : {1U, 64U, 65U, 100000U, 5000001U, 40000001U}) {  // the last from the system directly
+    const ZeroedBlock block = zeroed_aligned(bytes);
+    EXPECT_EQ(block.mapped > 0, bytes > 40000000);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data) % 64, 0U);
+    auto* data = static_cast<unsigned char*>(block.data);
+    EXPECT_TRUE(std::all_of(data, data + bytes, [](unsigned char byte) { return byte == 0; }));
+    std::fill(data, data + bytes, 1);  // the whole of it is there
+    release(block);
   }
 }
 
