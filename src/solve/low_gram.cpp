@@ -50,10 +50,10 @@ LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision)
       rest_(packed_rows(precision == GramPrecision::bf16_three, block_rows, columns + 1)) {
   if (precision == GramPrecision::float32) {
     rows_ = Matrix<float>(block_rows, columns + 1);
+    sum_ = Matrix<double>(columns + 1, columns + 1);
   } else {
     gram_ = Matrix<float>(columns + 1, aligned(columns + 1));
   }
-  if (precision != GramPrecision::bf16) sum_ = Matrix<double>(columns + 1, columns + 1);
 }
 
 void LowGram::begin_block(Index rows) {
@@ -102,13 +102,12 @@ void LowGram::end_block() {
   }
   const MatrixView<float> gram = gram_.view().col_range(0, gram_.rows());
   accumulate_gram(packed_, gram);
-  if (precision_ == GramPrecision::bf16) return;
-  accumulate_gram(packed_, rest_, gram);
-  constexpr Index blocks_to_flush = 8;
-  if (++blocks_ == blocks_to_flush) flush();
+  if (precision_ == GramPrecision::bf16_three) accumulate_gram(packed_, rest_, gram);
+  if (++blocks_ >= (precision_ == GramPrecision::bf16 ? 32 : 8)) flush();
 }
 
 void LowGram::flush() {
+  if (sum_.empty()) sum_ = Matrix<double>(gram_.rows(), gram_.rows());
   parallel_for(gram_.rows(), [&](Index i) {
     for (Index j = 0; j <= i; ++j) sum_(i, j) += static_cast<double>(gram_(i, j));
     std::ranges::fill(gram_.row(i), 0.0F);
@@ -119,7 +118,7 @@ void LowGram::flush() {
 void LowGram::move_into(NormalSystem& system) {
   packed_ = rest_ = BfloatRows(0, 0);
   rows_ = {};
-  if (precision_ == GramPrecision::bf16_three) flush();
+  if (!gram_.empty() && !sum_.empty()) flush();
   const auto value = [&](Index i, Index j) { return sum_.empty() ? static_cast<double>(gram_(i, j)) : sum_(i, j); };
   const Index m = (sum_.empty() ? gram_.rows() : sum_.rows()) - 1;
   system.gram = Matrix<double>(m, m);

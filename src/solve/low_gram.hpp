@@ -35,7 +35,8 @@ class LowGram {
   void move_into(NormalSystem& system);
 
  private:
-  /// The sums of floats lose a bit for every factor of four in rows: three products are moved on to doubles now and then.
+  /// The sums of floats lose a bit for every factor of four in rows: they are moved on to doubles now and then (after ten
+  /// million rows in floats alone, standard deviations by one product were 3 % off at a penalty of 1e-5).
   void flush();
 
   GramPrecision precision_;
