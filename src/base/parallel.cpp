@@ -124,6 +124,10 @@ void after_fork_in_child() {
   std::construct_at(&pool_mutex);
 }
 
+/// While the program or library is loaded, so that no fork() can come before it, or halfway through it: a thread might hold
+/// the mutex, and the child would wait for it for ever.
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+
 }  // namespace
 
 void set_threads(int count) {
@@ -143,8 +147,6 @@ void parallel_for(Index count, const std::function<void(Index)>& task) {
     return;
   }
   const std::scoped_lock lock(pool_mutex);
-  static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  static_cast<void>(registered);
   if (!pool || pool->size() != size) {
     pool.reset();
     pool = std::make_unique<Pool>(size);

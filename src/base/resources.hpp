@@ -1,7 +1,9 @@
 #pragma once
 #include <mercer/view.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 
 namespace mercer {
 
@@ -18,5 +20,17 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+/// Seconds of the fastest of `runs` runs.
+template <class Work>
+double fastest(int runs, const Work& work) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < runs; ++k) {
+    const Stopwatch watch;
+    work();
+    best = std::min(best, watch.seconds());
+  }
+  return best;
+}
 
 }  // namespace mercer

@@ -53,16 +53,10 @@ double solve_flops(const FeatureMap& map, Index rows, const FitOptions& options)
 
 constexpr Index side = 1024;  ///< of the block that speeds are measured on
 
-/// Of side³ flops, the fastest of three runs.
+/// Of side³ flops.
 template <class Work>
 double flops_per_second(const Work& work) {
-  double best = std::numeric_limits<double>::infinity();
-  for (int k = 0; k < 3; ++k) {
-    const Stopwatch watch;
-    work();
-    best = std::min(best, watch.seconds());
-  }
-  return std::pow(static_cast<double>(side), 3) / best;
+  return std::pow(static_cast<double>(side), 3) / fastest(3, work);
 }
 
 }  // namespace
@@ -103,13 +97,10 @@ double pass_seconds(const FeatureMap& map, Index rows, const FitOptions& options
   Matrix<double> weights(block_columns, map.outputs());
   Matrix<double> residuals(block_rows, map.outputs());
   for (double& v : phi.values()) v = 0.5;
-  double best = std::numeric_limits<double>::infinity();
-  for (int k = 0; k < 3; ++k) {
-    const Stopwatch watch;
+  const double best = fastest(3, [&] {
     gemm<double>(false, false, 1.0, phi, weights, 0.0, residuals);
     gemm<double>(true, false, 1.0, phi, residuals, 0.0, weights);
-    best = std::min(best, watch.seconds());
-  }
+  });
   const double values = static_cast<double>(rows) * static_cast<double>(map.columns());
   return passes_of(options) * best * values / static_cast<double>(block_rows * block_columns);
 }

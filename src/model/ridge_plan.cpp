@@ -23,17 +23,6 @@ constexpr double fresh_page_seconds = 0.25e-9;
 /// the rows over and over makes passes far more expensive than they are in memory is that put right.
 constexpr double clearly_longer = 1.5;
 
-template <class Work>
-double fastest(int runs, const Work& work) {
-  double best = std::numeric_limits<double>::infinity();
-  for (int k = 0; k < runs; ++k) {
-    const Stopwatch watch;
-    work();
-    best = std::min(best, watch.seconds());
-  }
-  return best;
-}
-
 /// Seconds per row.
 struct RowCosts {
   double read = 0;            ///< from file or memory, scaled
