@@ -52,9 +52,9 @@ struct FitOptions {
   /// auto: answers of float64, by coarser Gram matrices that are refined where that is faster; float64: nothing but float64;
   /// float32: features and their products in float32, answers to about 1e-5.
   std::string precision = "auto";
-  std::string uncertainty = "auto";   ///< auto, full, samples, none: what to keep for standard deviations
-  bool standardize = true;            ///< scale inputs and targets (one common factor each for vector fields)
-  bool intercept = true;              ///< an unpenalised constant per output
+  std::string uncertainty = "auto";  ///< auto, full, samples, none: what to keep for standard deviations
+  bool standardize = true;           ///< scale inputs and targets (one common factor each for vector fields)
+  bool intercept = true;             ///< an unpenalised constant per output
   std::uint64_t seed = 0;
   Index memory_bytes = Index{4} << 30;    ///< budget for working memory
   std::optional<double> tolerance;        ///< admm: relative duality gap (1e-4); cg: relative residual (1e-10)
@@ -82,7 +82,7 @@ struct FitSummary {
   std::string loss;
   std::string solver;
   std::string precision;
-  std::string gram;  ///< how the Gram matrix was computed when not in `precision`: "bf16 (AMX)"
+  std::string gram;         ///< how the Gram matrix was computed when not in `precision`: "bf16 (AMX)"
   double spread_error = 0;  ///< about how far standard deviations are off for that, a share of them
   std::string plan;         ///< of large ridge problems: what was chosen and what it was thought to take
   double penalty = 0;

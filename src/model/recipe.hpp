@@ -82,6 +82,6 @@ void complete_schema(Recipe& recipe);
 void set_timeline(RowSource& rows, Recipe& recipe);
 
 /// One pass over the raw rows: scaling, median distance, output covariance where the kernel asks for them.
-Recipe prepare(RowSource& rows, const FitOptions& options);
+Recipe prepare(RowSource& rows, const FitOptions& asked);
 
 }  // namespace mercer
