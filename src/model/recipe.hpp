@@ -63,7 +63,7 @@ struct Recipe {
 /// its settings; throws Error with what is allowed.
 void parse_map(const std::string& text, Recipe& recipe);
 /// What the map "auto" stands for: fourier:1000; exact for the square loss and at most 1000 rows (300 of a vector field),
-/// where it takes a third of the time and the file a quarter of the size; for a loss other than square and at most 3000
+/// where it takes a sixth to a half of the time (docs/maps.md); for a loss other than square and at most 3000
 /// rows, where the kernel can be sketched, nystrom:300 (all rows when there are fewer). With such losses the
 /// eigendecomposition of 2000 features takes seconds: on 300 to 3000 rows of five inputs Huber, three quantiles and logistic
 /// fits took 6 to 22 s with fourier:1000 and 0.2 to 1.5 s with nystrom:300, at test losses between 4 % better and 2.5 %
