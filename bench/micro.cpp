@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "backend/backend.hpp"
-#include "backend/bfloat.hpp"
+#include "backend/packed_rows.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/random.hpp"
@@ -31,27 +31,33 @@ BENCHMARK(gram_block<float>)->Arg(1000)->Arg(4000)->UseRealTime();
 BENCHMARK(gram_block<double>)->Arg(1000)->Arg(4000)->UseRealTime();
 
 /// A block of rows as refinement hands it over: pack 2048 rows, then add their Gram matrix.
-void bfloat_pack(benchmark::State& state) {
+template <class Sum>
+void packed_pack(benchmark::State& state) {
   const Matrix<float> f(2048, state.range(0));
-  BfloatRows packed(2048, state.range(0));
+  const std::vector<float> scales(static_cast<std::size_t>(state.range(0)), 127.0F);
+  PackedRows<Sum> packed(2048, state.range(0));
   packed.set_rows(2048);
   for (auto _ : state) {
-    parallel_for(8, [&](Index slot) { packed.pack<float>(slot * 256, f.view().row_range(slot * 256, 256)); });
+    parallel_for(
+        8, [&](Index slot) { packed.template pack<float>(slot * 256, f.view().row_range(slot * 256, 256), {}, scales); });
   }
   state.SetItemsProcessed(state.iterations() * f.size());
 }
-BENCHMARK(bfloat_pack)->Arg(4001)->UseRealTime();
+BENCHMARK(packed_pack<float>)->Arg(4001)->UseRealTime();
+BENCHMARK(packed_pack<std::int32_t>)->Arg(4001)->UseRealTime();
 
-void bfloat_gram(benchmark::State& state) {
+template <class Sum>
+void packed_gram(benchmark::State& state) {
   const Index m = state.range(0);
-  BfloatRows packed(2048, m);
-  packed.set_rows(2048);
-  Matrix<float> g(m, (m + 15) / 16 * 16 + 16);
-  for (auto _ : state) accumulate_gram(packed, g.view().col_range(0, m));
-  state.counters["flops"] = benchmark::Counter(2048.0 * static_cast<double>(m) * static_cast<double>(m),
+  PackedRows<Sum> packed(state.range(1), m);
+  packed.set_rows(state.range(1));
+  Matrix<Sum> g(m, (m + 15) / 16 * 16 + 16);
+  for (auto _ : state) accumulate_gram<Sum>(packed, g.view().col_range(0, m));
+  state.counters["flops"] = benchmark::Counter(static_cast<double>(state.range(1)) * static_cast<double>(m * m),
                                                benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK(bfloat_gram)->Arg(4001)->UseRealTime();
+BENCHMARK(packed_gram<float>)->Args({4001, 2048})->Args({4001, 8192})->UseRealTime();
+BENCHMARK(packed_gram<std::int32_t>)->Args({4001, 2048})->Args({4001, 8192})->UseRealTime();
 
 template <class Real>
 void cos_sin_pairs(benchmark::State& state) {

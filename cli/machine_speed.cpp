@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/backend.hpp"
-#include "backend/bfloat.hpp"
+#include "backend/packed_rows.hpp"
 #include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "base/resources.hpp"
@@ -107,7 +107,7 @@ nlohmann::json machine_speed() {
           {"threads", threads()},
           {"blas_kernels", info.blas_kernels},
           {"simd", info.simd},
-          {"bf16", to_string(active_bfloat())},
+          {"bf16", to_string(active_path(LowNumber::bf16))},
           {"peak_f32", fma_peak<float>()},
           {"peak_f64", fma_peak<double>()},
           {"gram_bf16", gram_speed(GramPrecision::bf16)},

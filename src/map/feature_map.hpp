@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/matrix.hpp"
 #include "map/coupling.hpp"
@@ -22,6 +23,9 @@ class FeatureMap {
   /// phi (rows × columns) = φ of each row of x. Rows are spread over the pool.
   virtual void features(MatrixView<const float> x, MatrixView<float> phi) const = 0;
   virtual void features(MatrixView<const double> x, MatrixView<double> phi) const = 0;
+
+  /// The largest |φ_c(x)| for any x, one for each column; empty where there is no bound.
+  virtual std::vector<double> bounds() const { return {}; }
 
   /// How its random parts were drawn, one word for people; "" when there is nothing to say.
   virtual std::string sampling_name() const = 0;

@@ -224,6 +224,16 @@ void FourierMap::features(MatrixView<const double> x, MatrixView<double> phi) co
   features_in<double>(x, phi);
 }
 
+std::vector<double> FourierMap::bounds() const {
+  std::vector<double> bounds(static_cast<std::size_t>(columns()));
+  for (const Group& g : groups_) {
+    if (!g.plain) return {};
+    const auto first = static_cast<std::ptrdiff_t>(g.first_column);
+    std::fill_n(bounds.begin() + first, std::max<Index>(1, 2 * g.frequencies), g.scale);
+  }
+  return bounds;
+}
+
 std::uint64_t FourierMap::fingerprint() const {
   return XXH3_64bits(frequencies_.data(), frequencies_.values().size_bytes());
 }

@@ -44,6 +44,9 @@ class FourierMap final : public FeatureMap {
   void features(MatrixView<const float> x, MatrixView<float> phi) const override;
   void features(MatrixView<const double> x, MatrixView<double> phi) const override;
 
+  /// The scale of each group; none when one is multiplied by polynomials.
+  std::vector<double> bounds() const override;
+
   /// XXH3-64 of the frequencies.
   std::uint64_t fingerprint() const override;
 

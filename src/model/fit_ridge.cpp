@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/bfloat.hpp"
+#include "backend/packed_rows.hpp"
 #include "base/fail.hpp"
 #include "base/progress.hpp"
 #include "base/resources.hpp"
@@ -117,9 +117,9 @@ bool wants_refinement(const FeatureMap& map, Index rows, const FitOptions& optio
   if (options.precision == "float64" || options.penalty == 0.0) return false;
   if (options.uncertainty == "full") return false;
   if (map.columns() < refinement_columns) return false;
-  if (!options.penalty) return bfloat_is_fast() && rows >= rows_per_column_to_choose * map.columns();
+  if (!options.penalty) return is_fast(LowNumber::bf16) && rows >= rows_per_column_to_choose * map.columns();
   const Precision passes = options.precision == "float32" ? Precision::single_ : Precision::double_;
-  return rows >= rows_per_column * map.columns() && !worthwhile_grams(passes).empty();
+  return rows >= rows_per_column * map.columns() && !worthwhile_grams(map, passes, false).empty();
 }
 
 }  // namespace

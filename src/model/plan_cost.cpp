@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "backend/backend.hpp"
-#include "backend/bfloat.hpp"
+#include "backend/packed_rows.hpp"
 #include "base/fail.hpp"
 #include "base/resources.hpp"
 #include "base/text.hpp"
@@ -80,12 +80,15 @@ double gram_speed(Precision precision) {
 
 double gram_speed(GramPrecision gram) {
   if (gram == GramPrecision::float32) return gram_speed(Precision::single_);
-  BfloatRows f(side, side);
-  f.set_rows(side);
-  f.pack<float>(0, Matrix<float>(side, side));
-  Matrix<float> g(side, side);
-  const double one = flops_per_second([&] { accumulate_gram(f, g); });
-  return gram == GramPrecision::bf16 ? one : one / 3;
+  const auto run = [](auto zero) {
+    using Word = decltype(zero);
+    PackedRows<Word> f(side, side);
+    f.set_rows(side);
+    Matrix<Word> g(side, side);
+    return flops_per_second([&] { accumulate_gram<Word>(f, g); });
+  };
+  if (gram == GramPrecision::int8) return run(std::int32_t{});
+  return gram == GramPrecision::bf16 ? run(0.0F) : run(0.0F) / 3;
 }
 
 double pass_seconds(const FeatureMap& map, Index rows, const FitOptions& options) {

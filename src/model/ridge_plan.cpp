@@ -23,12 +23,15 @@ constexpr double fresh_page_seconds = 0.25e-9;
 /// the rows over and over makes passes far more expensive than they are in memory is that put right.
 constexpr double clearly_longer = 1.5;
 
+constexpr Index sample_rows = 2048;
+
 /// Seconds per row.
 struct RowCosts {
   double read = 0;            ///< from file or memory, scaled
   double anew = 0;            ///< one application of the operator, features computed for it
   double kept = 0;            ///< the same with features from memory
   double feature_square = 0;  ///< mean ‖φ(x)‖²
+  bool weighted = false;
 };
 
 template <class Real>
@@ -44,8 +47,9 @@ RowCosts row_costs(const FeatureMap& map, RowSource& rows) {
   RowBlock block;
   rows.rewind();
   const Stopwatch watch;
-  if (!rows.next(RowOperator<Real>::most_block_rows, block)) return {};
+  if (!rows.next(sample_rows, block)) return {};
   RowCosts costs;
+  costs.weighted = !block.weights.empty();
   costs.read = watch.seconds() / static_cast<double>(block.rows());
   const Matrix<double> x(block.inputs);
   const Matrix<double> y(block.rows(), map.outputs());
@@ -62,6 +66,7 @@ RowCosts row_costs(const FeatureMap& map, RowSource& rows) {
 }  // namespace
 
 double foreseen_coarseness(GramPrecision gram, double ridge) {
+  if (gram == GramPrecision::int8) return 0.014 * std::pow(ridge, -0.8);
   return gram == GramPrecision::bf16 ? 0.0048 * std::pow(ridge, -0.8) : 0.0006 * std::pow(ridge, -0.85);
 }
 
@@ -71,22 +76,29 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
   const auto m = static_cast<double>(map.columns());
   const RowCosts row = precision == Precision::single_ ? row_costs<float>(map, rows) : row_costs<double>(map, rows);
   RidgePlan plan;
-  plan.grams = worthwhile_grams(precision);
-  if (plan.grams.empty()) plan.grams.push_back(GramPrecision::bf16);  // asked for where it is not fast
+  plan.grams = worthwhile_grams(map, precision, row.weighted);
   const bool asked_for = options.solver == "refined";
   if (!options.penalty) {
-    plan.grams.resize(1);
-  } else if (standard_deviations && !asked_for) {
+    // Penalties chosen by bf16 were compared with those of float64 (docs/refinement.md).
+    std::erase(plan.grams, GramPrecision::int8);
+    plan.grams.resize(std::min<std::size_t>(1, plan.grams.size()));
+  }
+  if (asked_for && plan.grams.empty()) plan.grams.push_back(GramPrecision::bf16);  // where it is not fast
+  const bool any = !plan.grams.empty();
+  if (options.penalty && standard_deviations && !asked_for) {
     const double ridge = n * *options.penalty / row.feature_square;
     std::erase_if(plan.grams, [&](GramPrecision g) { return foreseen_coarseness(g, ridge) > RidgePlan::most_coarseness; });
   }
+  // Where int8 is too coarse bf16, of a third of the noise, mostly is so too.
+  if (!plan.grams.empty() && plan.grams.front() == GramPrecision::int8) std::erase(plan.grams, GramPrecision::bf16);
   const std::string name = precision == Precision::single_ ? "float32" : "float64";
   const std::string direct = "a Gram matrix in " + name + " in one pass";
   const auto gram_seconds = [&](double speed) { return n * (row.read + row.anew + m * m / speed); };
   const double full = gram_seconds(gram_speed(precision));
   if (plan.grams.empty()) {
     plan.seconds = full;
-    plan.words = direct + ": about " + human_seconds(full) + "; coarser ones would not do for standard deviations";
+    plan.words = direct + ": about " + human_seconds(full) +
+                 (any ? "; coarser ones would not do for standard deviations" : "; coarser ones are no faster here");
     return plan;
   }
   const double bytes = n * m * (precision == Precision::single_ ? 4 : 8);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "base/fail.hpp"
 #include "base/parallel.hpp"
 
 namespace mercer {
@@ -15,15 +16,16 @@ Index aligned(Index columns) {
   return (columns + 15) / 16 * 16;
 }
 
-BfloatRows packed_rows(bool wanted, Index rows, Index columns) {
-  return wanted ? BfloatRows(rows, columns) : BfloatRows(0, 0);
+template <class Rows>
+Rows packed_rows(bool wanted, Index rows, Index columns) {
+  return wanted ? Rows(rows, columns) : Rows(0, 0);
 }
 
-std::string path_words() {
-  switch (active_bfloat()) {
-    case BfloatPath::amx:
+std::string path_words(LowNumber number) {
+  switch (active_path(number)) {
+    case PackedPath::amx:
       return " (AMX)";
-    case BfloatPath::avx512_bf16:
+    case PackedPath::avx512:
       return " (AVX-512)";
     default:
       return " (portable)";
@@ -34,30 +36,41 @@ std::string path_words() {
 
 std::string words(GramPrecision gram) {
   switch (gram) {
+    case GramPrecision::int8:
+      return "int8" + path_words(LowNumber::int8);
     case GramPrecision::bf16:
-      return "bf16" + path_words();
+      return "bf16" + path_words(LowNumber::bf16);
     case GramPrecision::bf16_three:
-      return "three bf16 products" + path_words();
+      return "three bf16 products" + path_words(LowNumber::bf16);
     case GramPrecision::float32:
       break;
   }
   return "float32";
 }
 
-LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision)
+LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds)
     : precision_(precision),
-      packed_(packed_rows(precision != GramPrecision::float32, block_rows, columns + 1)),
-      rest_(packed_rows(precision == GramPrecision::bf16_three, block_rows, columns + 1)) {
-  if (precision == GramPrecision::float32) {
-    rows_ = Matrix<float>(block_rows, columns + 1);
-    sum_ = Matrix<double>(columns + 1, columns + 1);
+      bytes_(packed_rows<ByteRows>(precision == GramPrecision::int8, block_rows, columns + 1)),
+      packed_(packed_rows<BfloatRows>(precision == GramPrecision::bf16 || precision == GramPrecision::bf16_three, block_rows,
+                                      columns + 1)),
+      rest_(packed_rows<BfloatRows>(precision == GramPrecision::bf16_three, block_rows, columns + 1)) {
+  const Index size = columns + 1;
+  if (integer()) {
+    if (static_cast<Index>(bounds.size()) != columns) fail_internal("features without bounds cannot be rounded to bytes");
+    for (const double bound : bounds) scales_.push_back(bound > 0 ? static_cast<float>(127 / bound) : 1.0F);
+    scales_.push_back(127.0F);
+    counts_ = Matrix<std::int32_t>(size, aligned(size));
+  } else if (precision == GramPrecision::float32) {
+    rows_ = Matrix<float>(block_rows, size);
+    sum_ = Matrix<double>(size, size);
   } else {
-    gram_ = Matrix<float>(columns + 1, aligned(columns + 1));
+    gram_ = Matrix<float>(size, aligned(size));
   }
 }
 
 void LowGram::begin_block(Index rows) {
   row_count_ = rows;
+  if (bytes_.cols() > 0) bytes_.set_rows(rows);
   if (packed_.cols() > 0) packed_.set_rows(rows);
   if (rest_.cols() > 0) rest_.set_rows(rows);
 }
@@ -74,6 +87,11 @@ void LowGram::add(Index row_in_block, MatrixView<const Real> features, std::span
       std::ranges::transform(features.row(i), row.begin(), [&](Real v) { return static_cast<float>(root * v); });
       row.back() = static_cast<float>(root);
     }
+    return;
+  }
+  if (integer()) {
+    if (!weights.empty()) fail_internal("rows with weights are not rounded to bytes");
+    bytes_.pack<Real>(row_in_block, features, ones, scales_);
     return;
   }
   if (weights.empty() && precision_ == GramPrecision::bf16) {
@@ -95,32 +113,65 @@ void LowGram::add(Index row_in_block, MatrixView<const Real> features, std::span
 template void LowGram::add(Index, MatrixView<const float>, std::span<const double>);
 template void LowGram::add(Index, MatrixView<const double>, std::span<const double>);
 
+Index LowGram::most_summed_rows() const {
+  switch (precision_) {
+    case GramPrecision::int8:
+      return (Index{1} << 31) / (127 * 127);
+    case GramPrecision::bf16:
+      return Index{1} << 16;
+    default:
+      return Index{1} << 14;
+  }
+}
+
 void LowGram::end_block() {
   if (precision_ == GramPrecision::float32) {
     accumulate_gram<float>(rows_.view().row_range(0, row_count_), sum_);
     return;
   }
-  const MatrixView<float> gram = gram_.view().col_range(0, gram_.rows());
-  accumulate_gram(packed_, gram);
+  if (summed_rows_ > 0 && summed_rows_ + row_count_ > most_summed_rows()) flush();
+  summed_rows_ += row_count_;
+  const Index size = std::max(counts_.rows(), gram_.rows());
+  if (integer()) {
+    accumulate_gram<std::int32_t>(bytes_, counts_.view().col_range(0, size));
+    return;
+  }
+  const MatrixView<float> gram = gram_.view().col_range(0, size);
+  accumulate_gram<float>(packed_, gram);
   if (precision_ == GramPrecision::bf16_three) accumulate_gram(packed_, rest_, gram);
-  if (++blocks_ >= (precision_ == GramPrecision::bf16 ? 32 : 8)) flush();
 }
 
 void LowGram::flush() {
-  if (sum_.empty()) sum_ = Matrix<double>(gram_.rows(), gram_.rows());
-  parallel_for(gram_.rows(), [&](Index i) {
-    for (Index j = 0; j <= i; ++j) sum_(i, j) += static_cast<double>(gram_(i, j));
-    std::ranges::fill(gram_.row(i), 0.0F);
-  });
-  blocks_ = 0;
+  const auto move = [&](auto& part) {
+    if (sum_.empty()) sum_ = Matrix<double>(part.rows(), part.rows());
+    parallel_for(part.rows(), [&](Index i) {
+      for (Index j = 0; j <= i; ++j) sum_(i, j) += static_cast<double>(part(i, j));
+      std::ranges::fill(part.row(i), 0);
+    });
+  };
+  if (integer()) {
+    move(counts_);
+  } else {
+    move(gram_);
+  }
+  summed_rows_ = 0;
+}
+
+double LowGram::value(Index i, Index j) const {
+  const double sum = !sum_.empty() ? sum_(i, j)
+                     : integer()   ? static_cast<double>(counts_(i, j))
+                                   : static_cast<double>(gram_(i, j));
+  if (!integer()) return sum;
+  return sum / (static_cast<double>(scales_[static_cast<std::size_t>(i)]) *
+                static_cast<double>(scales_[static_cast<std::size_t>(j)]));
 }
 
 void LowGram::move_into(NormalSystem& system) {
+  bytes_ = ByteRows(0, 0);
   packed_ = rest_ = BfloatRows(0, 0);
   rows_ = {};
-  if (!gram_.empty() && !sum_.empty()) flush();
-  const auto value = [&](Index i, Index j) { return sum_.empty() ? static_cast<double>(gram_(i, j)) : sum_(i, j); };
-  const Index m = (sum_.empty() ? gram_.rows() : sum_.rows()) - 1;
+  if (summed_rows_ > 0 && !sum_.empty()) flush();
+  const Index m = std::max({counts_.rows(), gram_.rows(), sum_.rows()}) - 1;
   system.gram = Matrix<double>(m, m);
   const double total = value(m, m);
   const bool centre = system.intercept && total > 0;
@@ -128,6 +179,7 @@ void LowGram::move_into(NormalSystem& system) {
     const double mean = centre ? value(m, i) / total : 0.0;
     for (Index j = 0; j <= i; ++j) system.gram(i, j) = value(i, j) - mean * value(m, j);
   });
+  counts_ = {};
   gram_ = {};
   sum_ = {};
 }

@@ -1,8 +1,9 @@
 #pragma once
 #include <span>
 #include <string>
+#include <vector>
 
-#include "backend/bfloat.hpp"
+#include "backend/packed_rows.hpp"
 #include "base/matrix.hpp"
 #include "solve/statistics.hpp"
 
@@ -11,11 +12,12 @@ namespace mercer {
 /// How a Gram matrix that only preconditions is computed; each takes longer and serves smaller penalties than the one before
 /// it.
 enum class GramPrecision {
+  int8,        ///< features rounded to whole multiples of 1/127 of their bounds, summed exactly
   bf16,        ///< features rounded to bfloat16: each product to about 2⁻⁹
   bf16_three,  ///< f = h + r + …, h and r in bfloat16: hhᵀ + hrᵀ + rhᵀ, each product to about 2⁻¹⁷; thrice the time
   float32,  ///< features rounded to float: each product to about 2⁻²⁴
 };
-/// "bf16 (AMX)", "three bf16 products (AMX)", "float32".
+/// "int8 (AMX)", "bf16 (AMX)", "three bf16 products (AMX)", "float32".
 std::string words(GramPrecision gram);
 
 /// Σ w [φ,1][φ,1]ᵀ in low precision, gathered while features pass by for another reason: the material of a preconditioner.
@@ -23,10 +25,11 @@ std::string words(GramPrecision gram);
 /// centred: means of unrounded features would not fit it.
 class LowGram {
  public:
-  LowGram(Index columns, Index block_rows, GramPrecision precision);
+  /// int8 wants the bounds of the features (FeatureMap::bounds), and rows without weights.
+  LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds);
 
   void begin_block(Index rows);
-  /// Rows row_in_block, … of the block (even); called by many threads.
+  /// Rows row_in_block, … of the block (a multiple of 4); called by many threads.
   template <class Real>
   void add(Index row_in_block, MatrixView<const Real> features, std::span<const double> weights);
   void end_block();
@@ -36,17 +39,26 @@ class LowGram {
 
  private:
   /// The sums of floats lose a bit for every factor of four in rows: they are moved on to doubles now and then (after ten
-  /// million rows in floats alone, standard deviations by one product were 3 % off at a penalty of 1e-5).
+  /// million rows in floats alone, standard deviations by one product were 3 % off at a penalty of 1e-5). Those of bytes
+  /// would leave 32 bits.
   void flush();
+  Index most_summed_rows() const;
+
+  /// Entry (i, j) in the units of the features.
+  double value(Index i, Index j) const;
+  bool integer() const { return precision_ == GramPrecision::int8; }
 
   GramPrecision precision_;
-  BfloatRows packed_;   ///< bf16, bf16_three: h
-  BfloatRows rest_;     ///< bf16_three: r
-  Matrix<float> rows_;  ///< float32
-  Index row_count_ = 0;
-  Matrix<float> gram_;  ///< of bfloat16 numbers
-  Index blocks_ = 0;    ///< in gram_
-  Matrix<double> sum_;  ///< of what was flushed, or of float32
+  std::vector<float> scales_;    ///< int8: 127/bound of every column, the one of ones included
+  ByteRows bytes_;               ///< int8
+  BfloatRows packed_;            ///< bf16, bf16_three: h
+  BfloatRows rest_;              ///< bf16_three: r
+  Matrix<float> rows_;           ///< float32
+  Index row_count_ = 0;          ///< of this block
+  Matrix<std::int32_t> counts_;  ///< of bytes
+  Matrix<float> gram_;           ///< of bfloat16 numbers
+  Index summed_rows_ = 0;        ///< in counts_ or gram_
+  Matrix<double> sum_;           ///< of what was flushed, or of float32
 };
 
 }  // namespace mercer

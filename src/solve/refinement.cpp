@@ -19,11 +19,12 @@ std::size_t at(Index i) {
 
 }  // namespace
 
-std::vector<GramPrecision> worthwhile_grams(Precision passes) {
+std::vector<GramPrecision> worthwhile_grams(const FeatureMap& map, Precision passes, bool weighted_rows) {
   std::vector<GramPrecision> grams;
-  if (bfloat_is_fast()) grams.push_back(GramPrecision::bf16);
+  if (is_fast(LowNumber::int8) && !weighted_rows && !map.bounds().empty()) grams.push_back(GramPrecision::int8);
+  if (is_fast(LowNumber::bf16)) grams.push_back(GramPrecision::bf16);
   // Three products take 1.5 times as long as float32 where bfloat16 is only twice as fast.
-  if (active_bfloat() == BfloatPath::amx) grams.push_back(GramPrecision::bf16_three);
+  if (active_path(LowNumber::bf16) == PackedPath::amx) grams.push_back(GramPrecision::bf16_three);
   if (passes == Precision::double_) grams.push_back(GramPrecision::float32);
   return grams;
 }
@@ -65,11 +66,13 @@ struct Refinement::Systems {
 };
 
 Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setup, Progress* progress)
-    : gram_(setup.gram), columns_(map.columns()), progress_(progress) {
+    : gram_(setup.gram), map_(map), progress_(progress) {
   const auto open = [&]<class Real>(Real) {
-    LowGram low(columns_, RowOperator<Real>::most_block_rows, gram_);
-    const auto op = std::make_shared<RowOperator<Real>>(map, rows, setup.intercept, setup.memory_bytes, map.outputs() + 1,
-                                                        progress, &low);
+    const Index most_systems = map.outputs() + 1;
+    block_rows_ = RowOperator<Real>::block_rows(map, most_systems);
+    LowGram low = low_gram();
+    const auto op =
+        std::make_shared<RowOperator<Real>>(map, rows, setup.intercept, setup.memory_bytes, most_systems, progress, &low);
     system_ = op->system();
     low.move_into(system_);
     apply_ = [op](ConstMatrix v, MutMatrix out) { op->apply(v, out); };
@@ -83,10 +86,14 @@ Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setu
   }
 }
 
+LowGram Refinement::low_gram() const {
+  return LowGram(map_.columns(), block_rows_, gram_, map_.bounds());
+}
+
 void Refinement::improve(GramPrecision gram) {
   gram_ = gram;
   system_.gram = {};
-  LowGram low(columns_, RowOperator<float>::most_block_rows, gram);
+  LowGram low = low_gram();
   gather_(low);
   low.move_into(system_);
 }

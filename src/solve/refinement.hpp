@@ -9,9 +9,9 @@
 
 namespace mercer {
 
-/// Those that are faster than the one after them on this CPU, and than a Gram matrix in the precision of the passes; in the
-/// order in which to try them.
-std::vector<GramPrecision> worthwhile_grams(Precision passes);
+/// Those that are faster than the one after them on this CPU, and than a Gram matrix in the precision of the passes, for
+/// features of this map; in the order in which to try them.
+std::vector<GramPrecision> worthwhile_grams(const FeatureMap& map, Precision passes, bool weighted_rows);
 
 /// Ridge at the speed of a low-precision Gram matrix with the answer of the full one (THEORY 3): the Gram matrix, nearly all
 /// of the work, is of low precision and serves only as a preconditioner; conjugate gradients on the true operator, a few
@@ -53,8 +53,11 @@ class Refinement {
   struct Systems;
   Systems prepare(double ridge) const;
 
+  LowGram low_gram() const;
+
   GramPrecision gram_;
-  Index columns_;
+  const FeatureMap& map_;
+  Index block_rows_ = 0;
   NormalSystem system_;
   BlockOperator apply_;                                    ///< Σ w Φ~Φ~ᵀ v in full precision
   std::function<Matrix<double>(ConstMatrix)> gram_times_;  ///< Σ w φ~φ~ᵀ W

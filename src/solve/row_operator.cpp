@@ -14,12 +14,16 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Sums of `systems` columns are kept once per slot: as many slots as half a gigabyte allows, at most 8.
-Index slots_for(const FeatureMap& map, Index systems) {
-  constexpr double budget = 512e6;
+/// Enough for many threads, within memory: sums of `systems` columns are kept once per slot, in half a gigabyte, and the
+/// floats of a block would take an eighth.
+Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
+  constexpr double sums_budget = 512e6;
+  constexpr double block_budget = 128e6;
   const Index width = map.coupling().is_constant() ? 1 : map.outputs();
-  const double bytes = 12.0 * static_cast<double>(map.columns()) * static_cast<double>(systems * width);
-  return std::clamp<Index>(static_cast<Index>(budget / bytes), 1, 8);
+  const auto columns = static_cast<double>(map.columns());
+  const double slots = std::min(sums_budget / (12.0 * columns * static_cast<double>(systems * width)),
+                                block_budget / (4.0 * columns * static_cast<double>(slot_rows)));
+  return std::clamp<Index>(static_cast<Index>(slots), 1, 32);
 }
 
 /// Up to here products with one vector after another are faster than a matrix product that first packs the features.
@@ -52,7 +56,8 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
                                Index most_systems, Progress* progress, LowGram* low)
     : map_(map),
       rows_(rows),
-      chunks_(map, rows, slots_for(map, std::max(most_systems, rows.target_count() + 1)), memory_bytes),
+      chunks_(map, rows, block_rows(map, std::max(most_systems, rows.target_count() + 1)) / FeatureChunks<Real>::slot_rows,
+              memory_bytes),
       progress_(progress) {
   const Index m = map.columns();
   const Index p = rows.target_count();
@@ -105,6 +110,12 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
     s.target_square[at(a)] -= mean * s.mean_target[at(a)];
     for (Index c = 0; c < m; ++c) s.cross(c, a) -= mean * s.mean_feature[at(c)];
   }
+}
+
+template <class Real>
+Index RowOperator<Real>::block_rows(const FeatureMap& map, Index most_systems) {
+  constexpr Index slot_rows = FeatureChunks<Real>::slot_rows;
+  return slot_rows * slots_for(map, most_systems, slot_rows);
 }
 
 template <class Real>

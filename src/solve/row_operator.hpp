@@ -21,8 +21,8 @@ class RowOperator {
   RowOperator(const FeatureMap& map, RowSource& rows, bool intercept, Index memory_bytes, Index most_systems,
               Progress* progress, LowGram* low = nullptr);
 
-  /// Rows that `low` sees at once.
-  static constexpr Index most_block_rows = 8 * FeatureChunks<Real>::slot_rows;
+  /// Rows that `low` sees at once, at most, for so many columns of `apply` or targets.
+  static Index block_rows(const FeatureMap& map, Index most_systems);
 
   Index size() const;
   bool keeps_features() const { return chunks_.keeps(); }

@@ -9,11 +9,14 @@
 namespace mercer {
 namespace {
 
+[[maybe_unused]] constexpr unsigned amx_bf16 = 1U << 22U;
+[[maybe_unused]] constexpr unsigned amx_int8 = 1U << 25U;
+
 /// Tile registers are lent by the kernel on request, once for the whole process (Documentation/arch/x86/xstate.rst).
-bool amx_allowed() {
+/// `numbers`: the bit of what they multiply.
+bool amx_allowed([[maybe_unused]] unsigned numbers) {
 #if defined(__x86_64__) && defined(__linux__)
-  static const bool allowed = [] {
-    constexpr unsigned amx_bf16 = 1U << 22U;
+  static const unsigned allowed = []() -> unsigned {
     constexpr unsigned amx_tile = 1U << 24U;
     constexpr long request_permission = 0x1023;  // ARCH_REQ_XCOMP_PERM
     constexpr long tile_data = 18;
@@ -21,11 +24,11 @@ bool amx_allowed() {
     unsigned b = 0;
     unsigned c = 0;
     unsigned d = 0;
-    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-    if ((d & amx_bf16) == 0 || (d & amx_tile) == 0) return false;
-    return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return 0;
+    if ((d & amx_tile) == 0 || syscall(SYS_arch_prctl, request_permission, tile_data) != 0) return 0;
+    return d;
   }();
-  return allowed;
+  return (allowed & numbers) != 0;
 #else
   return false;
 #endif
@@ -43,7 +46,9 @@ CpuFeatures cpu_features() {
                     __builtin_cpu_supports("avx512cd");
   features.avx512_bf16 = features.avx512 && __builtin_cpu_supports("avx512bf16");
   features.fast_bf16 = features.avx512_bf16 && __builtin_cpu_is("amd");
-  features.amx_bf16 = amx_allowed();
+  features.avx512_vnni = features.avx512 && __builtin_cpu_supports("avx512vnni");
+  features.amx_bf16 = amx_allowed(amx_bf16);
+  features.amx_int8 = amx_allowed(amx_int8);
 #endif
   return features;
 }

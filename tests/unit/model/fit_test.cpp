@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/bfloat.hpp"
+#include "backend/packed_rows.hpp"
 #include "base/parallel.hpp"
 #include "model/state.hpp"
 #include "unit/model/raw_data.hpp"
@@ -319,7 +319,7 @@ TEST(ChooseSolver, RefinesWhereManyRowsMeetManyFeatures) {
   FitOptions options;
   const auto choice = [&](Index rows) { return choose_solver(map, rows, options).solver; };
   EXPECT_EQ(choice(199'999), "eigen") << "a wrong guess would cost more than a right one saves";
-  EXPECT_EQ(choice(200'000), bfloat_is_fast() ? "refined" : "eigen");
+  EXPECT_EQ(choice(200'000), is_fast(LowNumber::bf16) ? "refined" : "eigen");
   options.penalty = 1e-4;
   EXPECT_EQ(choice(3'999), "cholesky");
   EXPECT_EQ(choice(4'000), "refined");

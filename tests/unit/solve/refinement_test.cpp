@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/bfloat.hpp"
+#include "backend/packed_rows.hpp"
 #include "unit/solve/data.hpp"
 
 namespace mercer {
@@ -36,9 +36,9 @@ Matrix<double> direct(const Problem& p) {
 TEST(Refinement, EveryPathGivesTheSameAnswerInAFewPasses) {
   const Problem p;
   const Matrix<double> expected = direct(p);
-  for (const BfloatPath path : {BfloatPath::portable, BfloatPath::avx512_bf16, BfloatPath::amx}) {
-    if (!bfloat_supported(path)) continue;
-    force_bfloat(path);
+  for (const PackedPath path : {PackedPath::portable, PackedPath::avx512, PackedPath::amx}) {
+    if (!path_supported(LowNumber::bf16, path)) continue;
+    force_path(path);
     ArrayRows rows = p.s.rows();
     const RidgeSolution s = Refinement(p.map, rows, {}, nullptr).solve({.penalty = penalty});
     EXPECT_LE(s.residual, 1e-10);
@@ -46,7 +46,7 @@ TEST(Refinement, EveryPathGivesTheSameAnswerInAFewPasses) {
     EXPECT_LT(relative(s.weights, expected), 1e-7) << to_string(path);
     EXPECT_EQ(s.gram, words(GramPrecision::bf16));
   }
-  force_bfloat(BfloatPath::automatic);
+  force_path(PackedPath::automatic);
 }
 
 TEST(Refinement, SinglePrecisionReachesWhatItsRowsAllow) {
@@ -75,10 +75,10 @@ TEST(Refinement, ThreadsDoNotChangeABit) {
 TEST(Refinement, ABetterGramNeedsFewerPassesAndReachesSmallerPenalties) {
   const Problem p;
   const Matrix<double> x = p.s.x;
-  for (const BfloatPath path : {BfloatPath::portable, BfloatPath::avx512_bf16, BfloatPath::amx}) {
-    if (!bfloat_supported(path)) continue;
+  for (const PackedPath path : {PackedPath::portable, PackedPath::avx512, PackedPath::amx}) {
+    if (!path_supported(LowNumber::bf16, path)) continue;
     SCOPED_TRACE(to_string(path));
-    force_bfloat(path);
+    force_path(path);
     ArrayRows rows = p.s.rows();
     Refinement refinement(p.map, rows, {}, nullptr);
     const Refinement::Wish wish{.penalty = 1e-7, .most_iterations = 200, .keep = Uncertainty::full};
@@ -96,7 +96,7 @@ TEST(Refinement, ABetterGramNeedsFewerPassesAndReachesSmallerPenalties) {
     const RidgeSolution from_start = Refinement(p.map, again, {.gram = GramPrecision::bf16_three}, nullptr).solve(wish);
     EXPECT_TRUE(std::ranges::equal(from_start.weights.values(), better.weights.values()));
   }
-  force_bfloat(BfloatPath::automatic);
+  force_path(PackedPath::automatic);
 }
 
 TEST(Refinement, KeptFeaturesDoNotChangeABit) {

@@ -1,7 +1,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "backend/cpu/bfloat_kernel.hpp"
+#include "backend/cpu/packed_kernel.hpp"
 
 namespace mercer {
 namespace {
@@ -12,7 +12,7 @@ __m512bh bits(__m512i v) {
 
 /// 8 rows × `count` panels: 8·count accumulators, one broadcast and `count` fused dot products of pairs per row and line.
 template <std::size_t count>
-void eight_rows(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_t* b, std::ptrdiff_t panel_stride, float* c,
+void eight_rows(std::ptrdiff_t lines, const std::uint32_t* a, const std::uint32_t* b, std::ptrdiff_t panel_stride, float* c,
                 std::ptrdiff_t stride) {
   __m512 sum[8][count];
   for (int i = 0; i < 8; ++i) {
@@ -21,7 +21,7 @@ void eight_rows(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_
       _mm_prefetch(reinterpret_cast<const char*>(c + i * stride + static_cast<std::ptrdiff_t>(16 * j)), _MM_HINT_T0);
     }
   }
-  for (std::ptrdiff_t k = 0; k < pairs; ++k) {
+  for (std::ptrdiff_t k = 0; k < lines; ++k) {
     __m512i line[count];
     for (std::size_t j = 0; j < count; ++j)
       line[j] = _mm512_loadu_si512(b + (static_cast<std::ptrdiff_t>(j) * panel_stride + k) * 16);
@@ -42,19 +42,20 @@ void eight_rows(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_
 }
 
 template <std::size_t count>
-void sixteen_rows(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_t* b, std::ptrdiff_t panel_stride,
+void sixteen_rows(std::ptrdiff_t lines, const std::uint32_t* a, const std::uint32_t* b, std::ptrdiff_t panel_stride,
                   float* c, std::ptrdiff_t stride) {
-  eight_rows<count>(pairs, a, b, panel_stride, c, stride);
-  eight_rows<count>(pairs, a + 8, b, panel_stride, c + 8 * stride, stride);
+  eight_rows<count>(lines, a, b, panel_stride, c, stride);
+  eight_rows<count>(lines, a + 8, b, panel_stride, c + 8 * stride, stride);
 }
 
-void multiply(std::ptrdiff_t pairs, const BfloatPanels& left, const BfloatPanels& right, float* c, std::ptrdiff_t stride) {
+void multiply(std::ptrdiff_t lines, const Panels& left, const Panels& right, const float* /*start*/, float* c,
+              std::ptrdiff_t stride) {
   if (right.count == 3) {
-    sixteen_rows<3>(pairs, left.data, right.data, right.stride, c, stride);
+    sixteen_rows<3>(lines, left.data, right.data, right.stride, c, stride);
   } else if (right.count == 2) {
-    sixteen_rows<2>(pairs, left.data, right.data, right.stride, c, stride);
+    sixteen_rows<2>(lines, left.data, right.data, right.stride, c, stride);
   } else {
-    sixteen_rows<1>(pairs, left.data, right.data, right.stride, c, stride);
+    sixteen_rows<1>(lines, left.data, right.data, right.stride, c, stride);
   }
 }
 
@@ -73,20 +74,21 @@ __m512 sixteen(const double* from) {
 }
 
 template <class Real>
-void pack(std::ptrdiff_t panels, const Real* even, const Real* odd, std::uint32_t* out, std::ptrdiff_t panel_stride) {
+void pack(std::ptrdiff_t panels, const Real* const* rows, const float* /*scales*/, std::uint32_t* out,
+          std::ptrdiff_t panel_stride) {
   const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000U));
   for (std::ptrdiff_t q = 0; q < panels; ++q) {
-    const __m512i low = _mm512_srli_epi32(rounded(sixteen(even + 16 * q)), 16);
-    const __m512i high = _mm512_and_si512(rounded(sixteen(odd + 16 * q)), upper);
+    const __m512i low = _mm512_srli_epi32(rounded(sixteen(rows[0] + 16 * q)), 16);
+    const __m512i high = _mm512_and_si512(rounded(sixteen(rows[1] + 16 * q)), upper);
     _mm512_storeu_si512(out + q * panel_stride * 16, _mm512_or_si512(low, high));
   }
 }
 
 }  // namespace
 
-BfloatKernel bfloat_avx512() {
+PackedKernel<float> bfloat_avx512() {
   // Three panels of B, 256 lines of them, stay in the first cache while the panels of A pass by; a tile of G in the second.
-  return {pack<float>, pack<double>, nullptr, nullptr, nullptr, multiply, 1, 3, 256, 30};
+  return {pack<float>, pack<double>, nullptr, nullptr, nullptr, nullptr, multiply, 1, 3, 256, 30};
 }
 
 }  // namespace mercer

@@ -1,9 +1,11 @@
-// Tiles of 16 × 16 floats, fed by 16 × 32 bfloat16: compiled with AMX enabled, entered only where the CPU has it and the
-// kernel has let this process use it.
+// Tiles of 16 × 16 sums, fed by 16 × 32 bfloat16 or 16 × 64 bytes: compiled with AMX enabled, entered only where the CPU has
+// it and the kernel has let this process use it.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "backend/cpu/bfloat_kernel.hpp"
+#include <type_traits>
+
+#include "backend/cpu/packed_kernel.hpp"
 
 namespace mercer {
 namespace {
@@ -54,9 +56,9 @@ void transpose(const std::uint32_t* from, std::uint32_t* to) {
   }
 }
 
-/// A tile wants one row per column of A with 16 pairs along k: every 16 lines are transposed.
-void prepare(std::ptrdiff_t pairs, const std::uint32_t* panel, std::uint32_t* prepared) {
-  for (std::ptrdiff_t k = 0; k < pairs; k += 16) transpose(panel + k * 16, prepared + k * 16);
+/// A tile wants one row per column of A with 16 words along k: every 16 lines are transposed.
+void prepare(std::ptrdiff_t lines, const std::uint32_t* panel, std::uint32_t* prepared) {
+  for (std::ptrdiff_t k = 0; k < lines; k += 16) transpose(panel + k * 16, prepared + k * 16);
 }
 
 void begin() {
@@ -67,27 +69,37 @@ void end() {
   _tile_release();
 }
 
+/// C tile `sum` += Aᵀ B. Tile numbers are part of the instruction.
+#define MERCER_TILE_PRODUCT(sum, a, b)        \
+  do {                                        \
+    if constexpr (std::is_same_v<Sum, float>) \
+      _tile_dpbf16ps(sum, a, b);              \
+    else                                      \
+      _tile_dpbssd(sum, a, b);                \
+  } while (false)
+
 /// Two panels by two: four sums stay in tiles while four tiles pass by, so every tile that is loaded is multiplied twice.
-void two_by_two(std::ptrdiff_t pairs, const BfloatPanels& left, const BfloatPanels& right, float* c, std::ptrdiff_t stride) {
-  const auto row = static_cast<std::size_t>(stride) * sizeof(float);
+template <class Sum>
+void two_by_two(std::ptrdiff_t lines, const Panels& left, const Panels& right, Sum* c, std::ptrdiff_t stride) {
+  const auto row = static_cast<std::size_t>(stride) * sizeof(Sum);
   const std::uint32_t* a = left.data;
   const std::uint32_t* b = right.data;
   const std::uint32_t* next_a = a + left.stride * 16;
   const std::uint32_t* next_b = b + right.stride * 16;
-  float* lower = c + 16 * stride;
+  Sum* lower = c + 16 * stride;
   _tile_loadd(0, c, row);
   _tile_loadd(1, c + 16, row);
   _tile_loadd(2, lower, row);
   _tile_loadd(3, lower + 16, row);
-  for (std::ptrdiff_t k = 0; k < pairs * 16; k += 256) {
+  for (std::ptrdiff_t k = 0; k < lines * 16; k += 256) {
     _tile_loadd(4, a + k, 64);
     _tile_loadd(6, b + k, 64);
-    _tile_dpbf16ps(0, 4, 6);
+    MERCER_TILE_PRODUCT(0, 4, 6);
     _tile_loadd(7, next_b + k, 64);
-    _tile_dpbf16ps(1, 4, 7);
+    MERCER_TILE_PRODUCT(1, 4, 7);
     _tile_loadd(5, next_a + k, 64);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
+    MERCER_TILE_PRODUCT(2, 5, 6);
+    MERCER_TILE_PRODUCT(3, 5, 7);
   }
   _tile_stored(0, c, row);
   _tile_stored(1, c + 16, row);
@@ -95,39 +107,51 @@ void two_by_two(std::ptrdiff_t pairs, const BfloatPanels& left, const BfloatPane
   _tile_stored(3, lower + 16, row);
 }
 
-void one_by_one(std::ptrdiff_t pairs, const std::uint32_t* a, const std::uint32_t* b, float* c, std::ptrdiff_t stride) {
-  const auto row = static_cast<std::size_t>(stride) * sizeof(float);
+template <class Sum>
+void one_by_one(std::ptrdiff_t lines, const std::uint32_t* a, const std::uint32_t* b, Sum* c, std::ptrdiff_t stride) {
+  const auto row = static_cast<std::size_t>(stride) * sizeof(Sum);
   _tile_loadd(0, c, row);
-  for (std::ptrdiff_t k = 0; k < pairs * 16; k += 256) {
+  for (std::ptrdiff_t k = 0; k < lines * 16; k += 256) {
     _tile_loadd(4, a + k, 64);
     _tile_loadd(6, b + k, 64);
-    _tile_dpbf16ps(0, 4, 6);
+    MERCER_TILE_PRODUCT(0, 4, 6);
   }
   _tile_stored(0, c, row);
 }
 
-void multiply(std::ptrdiff_t pairs, const BfloatPanels& left, const BfloatPanels& right, float* c, std::ptrdiff_t stride) {
-  if (left.count == 2 && right.count == 2) return two_by_two(pairs, left, right, c, stride);
+template <class Sum>
+void multiply(std::ptrdiff_t lines, const Panels& left, const Panels& right, const Sum* /*start*/, Sum* c,
+              std::ptrdiff_t stride) {
+  if (left.count == 2 && right.count == 2) return two_by_two<Sum>(lines, left, right, c, stride);
   for (int i = 0; i < left.count; ++i) {
     for (int j = 0; j < right.count; ++j) {
-      one_by_one(pairs, left.data + i * left.stride * 16, right.data + j * right.stride * 16, c + i * 16 * stride + j * 16,
-                 stride);
+      one_by_one<Sum>(lines, left.data + i * left.stride * 16, right.data + j * right.stride * 16,
+                      c + i * 16 * stride + j * 16, stride);
     }
   }
 }
 
-}  // namespace
-
-BfloatKernel bfloat_amx() {
-  BfloatKernel kernel = bfloat_avx512();  // every CPU with AMX has AVX-512
+/// Every CPU with AMX packs by AVX-512.
+template <class Sum>
+PackedKernel<Sum> with_tiles(PackedKernel<Sum> kernel) {
   kernel.begin = begin;
   kernel.end = end;
   kernel.prepare = prepare;
-  kernel.multiply = multiply;
+  kernel.offsets = nullptr;
+  kernel.multiply = multiply<Sum>;
   kernel.most_left = kernel.most_right = 2;
   kernel.depth = 256;
   kernel.tile_panels = 18;
   return kernel;
+}
+
+}  // namespace
+
+PackedKernel<float> bfloat_amx() {
+  return with_tiles(bfloat_avx512());
+}
+PackedKernel<std::int32_t> byte_amx() {
+  return with_tiles(byte_avx512());
 }
 
 }  // namespace mercer

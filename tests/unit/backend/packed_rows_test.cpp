@@ -1,0 +1,256 @@
+#include "backend/packed_rows.hpp"
+
+#include <gtest/gtest.h>
+#include <mercer/threads.hpp>
+
+#include <bit>
+#include <cmath>
+
+#include "base/matrix.hpp"
+#include "base/random.hpp"
+
+namespace mercer {
+namespace {
+
+/// Round to nearest even at 8 bits of mantissa, through exact double arithmetic.
+double to_bfloat(double v) {
+  if (v == 0) return 0;
+  const int exponent = std::ilogb(v);
+  const double unit = std::ldexp(1.0, exponent - 7);
+  return std::nearbyint(v / unit) * unit;
+}
+
+Matrix<float> random_rows(Index rows, Index cols) {
+  const Stream stream(7, "bfloat");
+  Matrix<float> f(rows, cols);
+  for (Index i = 0; i < rows; ++i) {
+    for (Index c = 0; c < cols; ++c)
+      f(i, c) = static_cast<float>(stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(c)));
+  }
+  return f;
+}
+
+std::vector<PackedPath> supported(LowNumber number) {
+  std::vector<PackedPath> result;
+  for (const PackedPath path : {PackedPath::portable, PackedPath::avx512, PackedPath::amx}) {
+    if (path_supported(number, path)) result.push_back(path);
+  }
+  return result;
+}
+
+/// Packs in two parts, as threads do.
+template <class Real>
+BfloatRows packed(MatrixView<const Real> f, Index room) {
+  BfloatRows rows(room, f.cols);
+  rows.set_rows(f.rows);
+  const Index half = f.rows / 4 * 2;
+  rows.pack<Real>(0, f.row_range(0, half));
+  rows.pack<Real>(half, f.row_range(half, f.rows - half));
+  return rows;
+}
+
+/// A scale for every column, such that no scaled value leaves [-127, 127].
+std::vector<float> scales_of(MatrixView<const float> f) {
+  std::vector<float> largest(static_cast<std::size_t>(f.cols), 0.0F);
+  for (Index i = 0; i < f.rows; ++i) {
+    for (Index c = 0; c < f.cols; ++c) {
+      float& l = largest[static_cast<std::size_t>(c)];
+      l = std::max(l, std::abs(f(i, c)));
+    }
+  }
+  for (float& l : largest) l = 127.0F / l;
+  return largest;
+}
+
+template <class Real>
+ByteRows packed_bytes(MatrixView<const Real> f, Index room, const std::vector<float>& scales) {
+  ByteRows rows(room, f.cols);
+  rows.set_rows(f.rows);
+  const Index half = f.rows / 8 * 4;
+  rows.pack<Real>(0, f.row_range(0, half), {}, scales);
+  rows.pack<Real>(half, f.row_range(half, f.rows - half), {}, scales);
+  return rows;
+}
+
+struct Shape {
+  Index rows, cols;
+};
+constexpr Shape shapes[] = {{1, 1}, {2, 16}, {33, 17}, {64, 47}, {101, 48}, {257, 97}, {40, 530}, {1024, 35}, {2050, 20}};
+
+class Bfloat : public ::testing::TestWithParam<PackedPath> {
+ protected:
+  void SetUp() override { force_path(GetParam()); }
+  void TearDown() override { force_path(PackedPath::automatic); }
+};
+
+TEST_P(Bfloat, GramIsThatOfTheRoundedRows) {
+  for (const auto [rows, cols] : shapes) {
+    const Matrix<float> f = random_rows(rows, cols);
+    Matrix<float> g(cols, cols);
+    std::ranges::fill(g.values(), 0.5F);
+    BfloatRows p = packed<float>(f, rows + 70);
+    accumulate_gram<float>(p, g);
+    for (Index a = 0; a < cols; ++a) {
+      for (Index b = 0; b <= a; ++b) {
+        double sum = 0.5;
+        double size = 0.5;
+        for (Index i = 0; i < rows; ++i) {
+          const double term = to_bfloat(f(i, a)) * to_bfloat(f(i, b));
+          sum += term;
+          size += std::abs(term);
+        }
+        // Float sums of at most rows + 1 terms (products of bfloat16 are exact in float).
+        ASSERT_NEAR(g(a, b), sum, size * (rows + 2) * 0x1p-24) << rows << "x" << cols << " at " << a << "," << b;
+      }
+    }
+  }
+}
+
+TEST_P(Bfloat, TwoBlocksAddTheirSymmetricProduct) {
+  const Index rows = 101;
+  const Index cols = 97;
+  const Matrix<float> f = random_rows(rows, cols);
+  Matrix<float> h = f;  // what rounding leaves of f: far smaller
+  for (float& v : h.values()) v -= rounded_to_bfloat(v);
+  Matrix<float> g(cols, cols);
+  BfloatRows left = packed<float>(f, rows);
+  BfloatRows right = packed<float>(h, rows);
+  accumulate_gram(left, right, g);
+  for (Index a = 0; a < cols; ++a) {
+    for (Index b = 0; b <= a; ++b) {
+      double sum = 0;
+      double size = 0;
+      for (Index i = 0; i < rows; ++i) {
+        const double terms[] = {to_bfloat(f(i, a)) * to_bfloat(h(i, b)), to_bfloat(h(i, a)) * to_bfloat(f(i, b))};
+        sum += terms[0] + terms[1];
+        size += std::abs(terms[0]) + std::abs(terms[1]);
+      }
+      ASSERT_NEAR(g(a, b), sum, size * (2 * rows + 2) * 0x1p-24) << a << "," << b;
+    }
+  }
+  BfloatRows narrow = packed<float>(random_rows(rows, 3), rows);
+  EXPECT_THROW(accumulate_gram(left, narrow, g), std::exception);
+}
+
+TEST_P(Bfloat, DoubleRowsPackLikeFloatRows) {
+  const Matrix<float> f = random_rows(75, 50);
+  Matrix<double> wide(75, 50);
+  std::ranges::copy(f.values(), wide.values().begin());
+  const BfloatRows a = packed<float>(f, 80);
+  const BfloatRows b = packed<double>(wide, 80);
+  for (Index q = 0; q < a.panels(); ++q) {
+    for (Index k = 0; k < a.lines() * 16; ++k) ASSERT_EQ(a.panel_data(q)[k], b.panel_data(q)[k]);
+  }
+}
+
+TEST_P(Bfloat, ABlockOfFewerRowsForgetsTheOneBefore) {
+  const Matrix<float> f = random_rows(90, 20);
+  BfloatRows reused(90, 20);
+  reused.set_rows(90);
+  reused.pack<float>(0, f);
+  reused.set_rows(13);
+  reused.pack<float>(0, f.view().row_range(0, 13));
+  Matrix<float> g(20, 20);
+  Matrix<float> expected(20, 20);
+  accumulate_gram<float>(reused, g);
+  BfloatRows fresh = packed<float>(f.view().row_range(0, 13), 13);
+  accumulate_gram<float>(fresh, expected);
+  for (Index a = 0; a < 20; ++a) {
+    for (Index b = 0; b <= a; ++b) ASSERT_EQ(g(a, b), expected(a, b));
+  }
+}
+
+TEST_P(Bfloat, ThreadsDoNotChangeABit) {
+  BfloatRows f = packed<float>(random_rows(130, 1000), 130);
+  Matrix<float> first(1000, 1000);
+  set_threads(1);
+  accumulate_gram<float>(f, first);
+  for (const int count : {2, 3}) {
+    set_threads(count);
+    Matrix<float> g(1000, 1000);
+    accumulate_gram<float>(f, g);
+    EXPECT_TRUE(std::ranges::equal(g.values(), first.values()));
+  }
+  set_threads(0);
+}
+
+std::string path_name(const ::testing::TestParamInfo<PackedPath>& tested) {
+  return to_string(tested.param);
+}
+INSTANTIATE_TEST_SUITE_P(Paths, Bfloat, ::testing::ValuesIn(supported(LowNumber::bf16)), path_name);
+
+class Bytes : public Bfloat {};
+
+TEST_P(Bytes, GramIsExactlyThatOfTheRoundedRows) {
+  for (const auto [rows, cols] : shapes) {
+    const Matrix<float> f = random_rows(rows, cols);
+    const std::vector<float> scales = scales_of(f);
+    Matrix<std::int32_t> q(rows, cols);
+    for (Index i = 0; i < rows; ++i) {
+      for (Index c = 0; c < cols; ++c)
+        q(i, c) = static_cast<std::int32_t>(std::nearbyint(f(i, c) * scales[static_cast<std::size_t>(c)]));
+    }
+    Matrix<std::int32_t> g(cols, cols);
+    std::ranges::fill(g.values(), -5);
+    ByteRows p = packed_bytes<float>(f, rows + 70, scales);
+    accumulate_gram<std::int32_t>(p, g);
+    for (Index a = 0; a < cols; ++a) {
+      for (Index b = 0; b <= a; ++b) {
+        std::int32_t sum = -5;
+        for (Index i = 0; i < rows; ++i) sum += q(i, a) * q(i, b);
+        ASSERT_EQ(g(a, b), sum) << rows << "x" << cols << " at " << a << "," << b;
+      }
+    }
+  }
+}
+
+TEST_P(Bytes, LargestNumbersDoNotOverflow) {
+  const Index rows = 8192;  // all ±127: sums that saturating arithmetic, or one byte of offset too many, would spoil
+  Matrix<float> f(rows, 34);
+  for (Index i = 0; i < rows; ++i) {
+    for (Index c = 0; c < 34; ++c) f(i, c) = c % 2 == 0 ? 127.0F : -127.0F;
+  }
+  ByteRows p = packed_bytes<float>(f, rows, std::vector<float>(34, 1.0F));
+  Matrix<std::int32_t> g(34, 34);
+  accumulate_gram<std::int32_t>(p, g);
+  for (Index a = 0; a < 34; ++a) {
+    for (Index b = 0; b <= a; ++b) ASSERT_EQ(g(a, b), ((a + b) % 2 == 0 ? 1 : -1) * 127 * 127 * rows);
+  }
+}
+
+TEST_P(Bytes, DoubleRowsAndOneMoreColumnPackLikeFloatRows) {
+  const Matrix<float> f = random_rows(75, 50);
+  const std::vector<float> scales = scales_of(f);
+  Matrix<double> most(75, 49);
+  std::vector<double> last;
+  for (Index i = 0; i < 75; ++i) {
+    std::copy_n(f.row(i).begin(), 49, most.row(i).begin());
+    last.push_back(f(i, 49));
+  }
+  const ByteRows a = packed_bytes<float>(f, 80, scales);
+  ByteRows b(80, 50);
+  b.set_rows(75);
+  b.pack<double>(0, most, last, scales);
+  for (Index q = 0; q < a.panels(); ++q) {
+    for (Index k = 0; k < a.lines() * 16; ++k) ASSERT_EQ(a.panel_data(q)[k], b.panel_data(q)[k]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, Bytes, ::testing::ValuesIn(supported(LowNumber::int8)), path_name);
+
+TEST(PackedPaths, EveryPathHasANameAndUnsupportedOnesAreRefused) {
+  for (const PackedPath path : {PackedPath::portable, PackedPath::avx512, PackedPath::amx}) {
+    EXPECT_FALSE(std::string(to_string(path)).empty());
+    if (path_supported(LowNumber::int8, path) || path_supported(LowNumber::bf16, path)) {
+      force_path(path);
+      EXPECT_EQ(active_path(LowNumber::int8) == path, path_supported(LowNumber::int8, path));
+      EXPECT_EQ(active_path(LowNumber::bf16) == path, path_supported(LowNumber::bf16, path));
+    } else {
+      EXPECT_ANY_THROW(force_path(path));
+    }
+  }
+  force_path(PackedPath::automatic);
+}
+
+}  // namespace
+}  // namespace mercer
