@@ -16,6 +16,13 @@ template <class Real>
 void gemm(bool transpose_a, bool transpose_b, Real alpha, MatrixView<const Real> a, MatrixView<const Real> b, Real beta,
           MatrixView<Real> c);
 
+/// F (rows × k) = A Vᵀ and S (k × m) = Fᵀ A, or += when `add`, for a block A (rows × m) that lies in the cache and a few
+/// columns (V, S: k × m). On the calling thread: it is the caller who has many blocks. 2·rows·k·m flops each.
+template <class Real>
+void thin_forward(MatrixView<const Real> a, MatrixView<const Real> v, MatrixView<Real> f);
+template <class Real>
+void thin_adjoint(MatrixView<const Real> a, MatrixView<const Real> f, bool add, MatrixView<Real> s);
+
 /// Lower triangle of G (double) += FᵀF for a block of rows F (n × m): products in Real, sums over blocks in double.
 /// n·m² flops; the upper triangle of G is not touched.
 template <class Real>

@@ -2,7 +2,7 @@ target_link_libraries(mercer_backend PUBLIC ${CMAKE_DL_LIBS})
 # Instruction sets only on isolated files, chosen at run time (cos_sin_dispatch.cpp, tile_loops_dispatch.cpp).
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(simd_options -O3 -fno-math-errno -fno-trapping-math)
-  foreach(loops cos_sin tile_loops)
+  foreach(loops cos_sin tile_loops thin_products)
     set(simd_file ${PROJECT_SOURCE_DIR}/src/backend/cpu/${loops})
     set_source_files_properties(${simd_file}_portable.cpp PROPERTIES COMPILE_OPTIONS "${simd_options}")
     set_source_files_properties(${simd_file}_avx2.cpp PROPERTIES COMPILE_OPTIONS "${simd_options};-mavx2;-mfma")

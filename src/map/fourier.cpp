@@ -154,8 +154,9 @@ FourierMap::FourierMap(const OperatorKernel& resolved, Index inputs, Index outpu
     }
     groups_.push_back(std::move(group));
   }
-  frequencies_single_ = Matrix<float>(total, inputs);
-  std::ranges::transform(frequencies_.values(), frequencies_single_.values().begin(),
+  columns_ = transposed(frequencies_);
+  columns_single_ = Matrix<float>(inputs, total);
+  std::ranges::transform(columns_.values(), columns_single_.values().begin(),
                          [](double w) { return static_cast<float>(w); });
 }
 
@@ -167,20 +168,25 @@ std::string FourierMap::sampling_name() const {
 
 template <>
 const Matrix<double>& FourierMap::omega<double>() const {
-  return frequencies_;
+  return columns_;
 }
 template <>
 const Matrix<float>& FourierMap::omega<float>() const {
-  return frequencies_single_;
+  return columns_single_;
 }
 
 template <class Real>
 void FourierMap::chunk(MatrixView<const Real> x, MatrixView<Real> phi) const {
   thread_local Matrix<Real> phases;
+  thread_local Matrix<Real> across;  // xᵀ
   const Matrix<Real>& w = omega<Real>();
-  if (phases.rows() < x.rows || phases.cols() != w.rows()) phases = Matrix<Real>(x.rows, w.rows());
-  const MatrixView<Real> phase(phases.data(), x.rows, w.rows());
-  gemm<Real>(false, true, Real(1), x, w, Real(0), phase);
+  if (phases.rows() < x.rows || phases.cols() != w.cols()) phases = Matrix<Real>(x.rows, w.cols());
+  if (across.rows() != x.cols || across.cols() < x.rows) across = Matrix<Real>(x.cols, x.rows);
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index k = 0; k < x.cols; ++k) across(k, i) = x(i, k);
+  }
+  const MatrixView<Real> phase(phases.data(), x.rows, w.cols());
+  thin_adjoint<Real>(w, across.view().col_range(0, x.rows), false, phase);
   for (const Group& g : groups_) {
     const Index f = g.frequencies;
     for (Index i = 0; i < x.rows; ++i) {

@@ -55,13 +55,15 @@ class FourierMap final : public FeatureMap {
   void features_in(MatrixView<const Real> x, MatrixView<Real> phi) const;
   template <class Real>
   void chunk(MatrixView<const Real> x, MatrixView<Real> phi) const;
+  /// ω_j in column j.
   template <class Real>
   const Matrix<Real>& omega() const;
 
   std::vector<Group> groups_;
   std::vector<Sampling> samplings_;
   Matrix<double> frequencies_;
-  Matrix<float> frequencies_single_;
+  Matrix<double> columns_;  ///< the frequencies, one in each column
+  Matrix<float> columns_single_;
 };
 
 /// What each part of a sum gets of `total`: proportional to the weights by largest remainders, at least one each.

@@ -104,6 +104,54 @@ class Lanczos {
   std::vector<Column> columns_;
 };
 
+/// How far the residual of the recurrence may be from the true one, of every column.
+class Drift {
+ public:
+  Drift(const RoundingModel& model, Index columns) : model_(model), bound_(at(columns), 0.0) {}
+
+  /// What an application to d errs by, at unit 1.
+  double error(double square, double energy) const {
+    return model_.norm * std::sqrt(square) + model_.energy * std::sqrt(std::max(energy, 0.0));
+  }
+  /// Whether a rough application to these directions leaves half of the tolerance to the recurrence. With a good
+  /// preconditioner dᵀAd is about rᵀz, and the step about 1.
+  bool rough_will_do(ConstMatrix d, const std::vector<double>& rz, const std::vector<double>& bb,
+                     const BlockCgOptions& options, Index judged) const {
+    if (!model_.rough) return false;
+    const std::vector<double> dd = column_dots(d, d);
+    for (std::size_t k = 0; k < at(judged); ++k) {
+      const double after = bound_[k] + 1.5 * model_.rough_unit * error(dd[k], rz[k]);
+      if (!(after <= 0.5 * options.tolerance * std::sqrt(bb[k])) && bb[k] > 0) return false;
+    }
+    return true;
+  }
+  void add(double unit, ConstMatrix d, const std::vector<double>& curvature, const std::vector<double>& step) {
+    const std::vector<double> dd = column_dots(d, d);
+    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] += unit * step[k] * error(dd[k], curvature[k]);
+  }
+  void reset() { std::ranges::fill(bound_, 0.0); }
+
+  /// Of the judged columns, relative; infinite without a model.
+  double relative(const std::vector<double>& bb, Index judged) const {
+    if (model_.unit == 0) return std::numeric_limits<double>::infinity();
+    double largest = 0;
+    for (std::size_t k = 0; k < at(judged); ++k) {
+      if (bb[k] > 0) largest = std::max(largest, bound_[k] / std::sqrt(bb[k]));
+    }
+    return largest;
+  }
+
+ private:
+  const RoundingModel& model_;
+  std::vector<double> bound_;
+};
+
+void subtract(ConstMatrix a, ConstMatrix b, MutMatrix out) {
+  for (Index i = 0; i < a.rows; ++i) {
+    for (Index k = 0; k < a.cols; ++k) out(i, k) = a(i, k) - b(i, k);
+  }
+}
+
 }  // namespace
 
 BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix targets, MutMatrix x,
@@ -124,34 +172,43 @@ BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precond
   BlockCgOutcome outcome;
   double last_true = std::numeric_limits<double>::infinity();
   Lanczos lanczos(b.cols);
+  Drift drift(options.rounding, b.cols);
   for (;; ++outcome.iterations) {
     outcome.residual = largest_ratio(r, bb, judged);
     report(progress, "conjugate gradients",
            outcome.residual < 1 ? std::log(std::max(outcome.residual, 1e-300)) / std::log(options.tolerance) : 0.0);
+    const double vouched = outcome.residual + drift.relative(bb, judged);
+    if (vouched <= options.tolerance) {
+      outcome.residual = vouched;
+      subtract(b, r, image);
+      break;
+    }
     const bool claims_done = outcome.residual <= options.tolerance;
     const bool last = outcome.iterations >= options.most_iterations || std::isnan(outcome.residual);
     if (claims_done || last || (outcome.iterations > 0 && outcome.iterations % check_every == 0)) {
       const double claimed = outcome.residual;
       apply(x, image);
-      for (Index i = 0; i < b.rows; ++i) {
-        for (Index k = 0; k < b.cols; ++k) z(i, k) = b(i, k) - image(i, k);
-      }
+      subtract(b, image, z);
       outcome.residual = largest_ratio(z, bb, judged);
       outcome.rounding = outcome.residual > 2 * claimed && outcome.residual > 0.5 * last_true;
       last_true = outcome.residual;
       if (!(outcome.residual > options.tolerance) || outcome.rounding || last) break;
       if (claims_done) {
         lanczos.stop();
+        drift.reset();
         r = z;
         precondition(r, z);
         direction = z;
         rz = column_dots(r, z);
       }
     }
-    apply(direction, image);
+    const bool rough = drift.rough_will_do(direction, rz, bb, options, judged);
+    (rough ? options.rounding.rough : apply)(direction, image);
+    if (rough) ++outcome.rough;
     const std::vector<double> curvature = column_dots(direction, image);
     std::vector<double> step(curvature.size(), 0.0);
     for (std::size_t k = 0; k < step.size(); ++k) step[k] = curvature[k] > 0 ? rz[k] / curvature[k] : 0.0;
+    drift.add(rough ? options.rounding.rough_unit : options.rounding.unit, direction, curvature, step);
     for (Index i = 0; i < b.rows; ++i) {
       for (Index k = 0; k < b.cols; ++k) {
         x(i, k) += step[at(k)] * direction(i, k);

@@ -17,9 +17,10 @@ class FeatureChunks {
  public:
   struct Chunk {
     Index slot = 0;
-    Index first_row = 0;        ///< in the whole data
-    Index row_in_block = 0;     ///< even
-    bool last_of_slot = false;  ///< of this block
+    Index first_row = 0;            ///< in the whole data
+    Index row_in_block = 0;         ///< even
+    bool last_of_slot = false;      ///< of this block
+    MatrixView<const Real> inputs;  ///< empty where features were kept
     MatrixView<const Real> features;
     ConstMatrix targets;
     std::span<const double> weights;  ///< empty: all 1

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <numeric>
+#include <type_traits>
 
+#include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "solve/keep_posterior.hpp"
 #include "solve/row_operator.hpp"
@@ -15,6 +19,29 @@ namespace {
 
 std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
+}
+
+std::vector<double> random_signs(Index count) {
+  const Stream stream(0, "probe");
+  std::vector<double> signs(at(count));
+  for (std::size_t i = 0; i < signs.size(); ++i) signs[i] = (stream.bits(i, 0) & 1U) != 0 ? 1.0 : -1.0;
+  return signs;
+}
+
+/// Of a symmetric matrix, from its lower triangle.
+double frobenius(ConstMatrix a) {
+  std::vector<double> sums(at(a.rows), 0.0);
+  parallel_for(a.rows, [&](Index i) {
+    for (Index j = 0; j < i; ++j) sums[at(i)] += 2 * a(i, j) * a(i, j);
+    sums[at(i)] += a(i, i) * a(i, i);
+  });
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
+}
+
+double trace(ConstMatrix a) {
+  double sum = 0;
+  for (Index i = 0; i < a.rows; ++i) sum += a(i, i);
+  return sum;
 }
 
 }  // namespace
@@ -40,11 +67,11 @@ struct Refinement::Systems {
 
   /// A right-hand side of random signs, for the largest gain.
   void add_probe() {
-    const Stream stream(0, "probe");
+    const std::vector<double> signs = random_signs(rhs.rows());
     Matrix<double> wider(rhs.rows(), rhs.cols() + 1);
     for (Index i = 0; i < rhs.rows(); ++i) {
       std::ranges::copy(rhs.row(i), wider.row(i).begin());
-      wider(i, rhs.cols()) = (stream.bits(static_cast<std::uint64_t>(i), 0) & 1U) != 0 ? 1.0 : -1.0;
+      wider(i, rhs.cols()) = signs[at(i)];
     }
     rhs = std::move(wider);
     gain.push_back(*std::ranges::max_element(gain));
@@ -69,13 +96,22 @@ Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setu
     : gram_(setup.gram), map_(map), progress_(progress) {
   const auto open = [&]<class Real>(Real) {
     const Index most_systems = map.outputs() + 1;
+    unit_ = static_cast<double>(std::numeric_limits<Real>::epsilon());
     block_rows_ = RowOperator<Real>::block_rows(map, most_systems);
     LowGram low = low_gram();
     const auto op =
         std::make_shared<RowOperator<Real>>(map, rows, setup.intercept, setup.memory_bytes, most_systems, progress, &low);
     system_ = op->system();
+    feature_square_ = op->feature_square();
     low.move_into(system_);
     apply_ = [op](ConstMatrix v, MutMatrix out) { op->apply(v, out); };
+    if constexpr (std::is_same_v<Real, double>) {
+      if (!op->keeps_features()) {
+        const auto rough = std::make_shared<RowOperator<float>>(*op);
+        rough_unit_ = std::max(op->single_unit(), static_cast<double>(std::numeric_limits<float>::epsilon()) / 2);
+        rough_ = [rough](ConstMatrix v, MutMatrix out) { rough->apply(v, out); };
+      }
+    }
     gram_times_ = [op](ConstMatrix w) { return op->gram_times(w); };
     gather_ = [op](LowGram& gram) { op->gather(gram); };
   };
@@ -129,6 +165,39 @@ Refinement::Systems Refinement::prepare(double ridge) const {
   return s;
 }
 
+double Refinement::coupling_square(const std::vector<double>& gain) const {
+  const Coupling& coupling = *system_.coupling;
+  if (coupling.is_constant()) return gain.empty() ? 1.0 : *std::ranges::max_element(gain);
+  Matrix<double> expanded(coupling.columns(), coupling.outputs());
+  coupling.expand(random_signs(coupling.parameters()), expanded);
+  double sum = 0;
+  for (const double v : expanded.values()) sum += v * v;
+  return sum / static_cast<double>(coupling.columns());
+}
+
+RoundingModel Refinement::rounding_model(const Systems& systems, BlockOperator rough) const {
+  // n rows with m features of mean square k/m, each off by u of itself: Ed has norm u·√(nk/m)·‖d‖ where the errors of a row
+  // are independent. Rows may err alike (a rounded frequency moves them all one way; some are there twice): Zᵀ(Ed) is
+  // bounded by ‖Z‖, whose square is at most ‖G‖_F, or a hundredth of nk where G is too coarse to tell. Eᵀ(Zd) has norm
+  // u·√k·‖Zd‖.
+  constexpr double independent = 16;
+  constexpr double alike = 4;
+  const double rows = system_.weight;
+  double means = 0;
+  for (const double mean : system_.mean_feature) means += mean * mean;
+  const double scalar_square = std::max(feature_square_, means + trace(system_.gram) / rows);
+  const double share = std::max(0.01, frobenius(system_.gram) / (rows * scalar_square));
+  const double square = coupling_square(systems.gain) * scalar_square;
+  RoundingModel model;
+  model.unit = unit_;
+  model.norm = square * std::sqrt(rows / static_cast<double>(systems.rhs.rows())) *
+               std::max(independent, alike * std::sqrt(rows * share));
+  model.energy = independent * std::sqrt(square);
+  model.rough = std::move(rough);
+  model.rough_unit = rough_unit_;
+  return model;
+}
+
 int Refinement::choosing_iterations(double tolerance) {
   return static_cast<int>(-0.5 * std::log10(tolerance) + 1e-9);
 }
@@ -137,20 +206,26 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   const Coupling& coupling = *system_.coupling;
   const double ridge = wish.penalty * system_.weight;
   Systems systems = prepare(ridge);
-  const auto apply = [&](ConstMatrix v, MutMatrix out) {
-    apply_(v, out);
-    for (Index i = 0; i < out.rows; ++i) {
-      for (Index k = 0; k < out.cols; ++k) out(i, k) = systems.gain[at(k)] * out(i, k) + ridge * v(i, k);
-    }
+  const auto shifted = [&](const BlockOperator& rows) -> BlockOperator {
+    if (!rows) return {};
+    return [&](ConstMatrix v, MutMatrix out) {
+      rows(v, out);
+      for (Index i = 0; i < out.rows; ++i) {
+        for (Index k = 0; k < out.cols; ++k) out(i, k) = systems.gain[at(k)] * out(i, k) + ridge * v(i, k);
+      }
+    };
   };
   const auto precondition = [&](ConstMatrix r, MutMatrix z) { systems.precondition(r, z, ridge); };
   const Uncertainty keep = resolve(wish.keep, systems.rhs.rows());
   const Index count = systems.rhs.cols();
   if (keep != Uncertainty::none) systems.add_probe();
   Matrix<double> theta(systems.rhs.rows(), systems.rhs.cols());
-  BlockCgOutcome outcome =
-      block_cg(apply, precondition, systems.rhs, theta,
-               {.tolerance = wish.tolerance, .most_iterations = wish.most_iterations, .judged = count}, progress_);
+  BlockCgOutcome outcome = block_cg(shifted(apply_), precondition, systems.rhs, theta,
+                                    {.tolerance = wish.tolerance,
+                                     .most_iterations = wish.most_iterations,
+                                     .judged = count,
+                                     .rounding = rounding_model(systems, shifted(rough_))},
+                                    progress_);
   theta = Matrix<double>(theta.view().col_range(0, count));
   RidgeSolution solution;
   solution.solver = "refined";

@@ -52,14 +52,21 @@ class Refinement {
  private:
   struct Systems;
   Systems prepare(double ridge) const;
+  /// Mean ‖B_c‖² over the columns c, or the largest gain: ‖Φ(x)‖² beside ‖φ(x)‖².
+  double coupling_square(const std::vector<double>& gain) const;
+  RoundingModel rounding_model(const Systems& systems, BlockOperator rough) const;
 
   LowGram low_gram() const;
 
   GramPrecision gram_;
   const FeatureMap& map_;
   Index block_rows_ = 0;
+  double unit_ = 0;        ///< of the rounding of passes
+  double rough_unit_ = 0;  ///< of those by rough_
+  double feature_square_ = 0;
   NormalSystem system_;
   BlockOperator apply_;                                    ///< Σ w Φ~Φ~ᵀ v in full precision
+  BlockOperator rough_;                                    ///< the same in float, where that is faster
   std::function<Matrix<double>(ConstMatrix)> gram_times_;  ///< Σ w φ~φ~ᵀ W
   std::function<void(LowGram&)> gather_;
   Progress* progress_;

@@ -26,29 +26,6 @@ Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
   return std::clamp<Index>(static_cast<Index>(slots), 1, 32);
 }
 
-/// Up to here products with one vector after another are faster than a matrix product that first packs the features.
-constexpr Index few = 4;
-
-/// F (rows × k) = φ Vᵀ, V: k × columns.
-template <class Real>
-void forward(MatrixView<const Real> phi, MatrixView<const Real> v, MatrixView<Real> f) {
-  if (v.rows > few) {
-    gemm<Real>(false, true, Real(1), phi, v, Real(0), f);
-    return;
-  }
-  for (Index k = 0; k < v.rows; ++k) gemm<Real>(false, true, Real(1), phi, v.row_range(k, 1), Real(0), f.col_range(k, 1));
-}
-
-/// S (k × columns) = Fᵀφ + beta·S.
-template <class Real>
-void add_adjoint(MatrixView<const Real> phi, MatrixView<const Real> f, Real beta, MatrixView<Real> s) {
-  if (f.cols > few) {
-    gemm<Real>(true, false, Real(1), f, phi, beta, s);
-    return;
-  }
-  for (Index k = 0; k < f.cols; ++k) gemm<Real>(true, false, Real(1), f.col_range(k, 1), phi, beta, s.row_range(k, 1));
-}
-
 }  // namespace
 
 template <class Real>
@@ -69,9 +46,11 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
   s.target_square.assign(at(p), 0);
   s.cross = Matrix<double>(m, p);
   Matrix<double> sums(chunks_.slots(), 1 + 2 * p);  // Σ w, Σ w y, Σ w y² of each slot
+  Matrix<double> squares(chunks_.slots(), 3);       // Σ (φ - φ in float)², Σ φ², number of some rows
   const Matrix<double> products = adjoint_pass(
       p + 1,
       [&](const Chunk& chunk, MatrixView<Real> f) {
+        if (chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0) add_difference(chunk, squares.row(chunk.slot));
         const std::span<double> sum = sums.row(chunk.slot);
         for (Index i = 0; i < f.rows; ++i) {
           const double w = chunk.weight(i);
@@ -86,12 +65,22 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
         }
       },
       low);
+  double difference = 0;
+  double square = 0;
+  double looked_at = 0;
   for (Index slot = 0; slot < sums.rows(); ++slot) {
+    difference += squares(slot, 0);
+    square += squares(slot, 1);
+    looked_at += squares(slot, 2);
     s.weight += sums(slot, 0);
     for (Index a = 0; a < p; ++a) {
       s.mean_target[at(a)] += sums(slot, 1 + a);
       s.target_square[at(a)] += sums(slot, 1 + p + a);
     }
+  }
+  if (square > 0) {
+    single_unit_ = std::sqrt(difference / square);
+    feature_square_ = square / looked_at;
   }
   if (!(s.weight > 0)) fail_argument("there are no rows with positive weight to learn from");
   for (Index c = 0; c < m; ++c) {
@@ -109,6 +98,22 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
     const double mean = s.weight * s.mean_target[at(a)];
     s.target_square[at(a)] -= mean * s.mean_target[at(a)];
     for (Index c = 0; c < m; ++c) s.cross(c, a) -= mean * s.mean_feature[at(c)];
+  }
+}
+
+template <class Real>
+void RowOperator<Real>::add_difference(const Chunk& chunk, std::span<double> squares) const {
+  if (chunk.inputs.rows == 0) return;
+  Matrix<float> x(1, map_.inputs());
+  Matrix<float> phi(1, map_.columns());
+  std::ranges::transform(chunk.inputs.row(0), x.row(0).begin(), [](Real v) { return static_cast<float>(v); });
+  map_.features(x, phi);
+  squares[2] += 1;
+  for (Index c = 0; c < phi.cols(); ++c) {
+    const auto exact = static_cast<double>(chunk.features(0, c));
+    const double off = static_cast<double>(phi(0, c)) - exact;
+    squares[0] += off * off;
+    squares[1] += exact * exact;
   }
 }
 
@@ -190,7 +195,7 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
           for (Index k = 0; k < cols; ++k) slot.ones[at(k)] += static_cast<double>(f(i, k));
         }
         const bool first = chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0;
-        add_adjoint<Real>(chunk.features, f, first ? Real(0) : Real(1), slot.part);
+        thin_adjoint<Real>(chunk.features, f, !first, slot.part);
         if (chunk.last_of_slot) {
           for (Index i = 0; i < slot.sum.size(); ++i) slot.sum.data()[i] += static_cast<double>(slot.part.data()[i]);
         }
@@ -226,7 +231,7 @@ Matrix<double> RowOperator<Real>::gram_times(ConstMatrix w) {
     }
   }
   return adjoint_pass(w.cols, [&](const Chunk& chunk, MatrixView<Real> f) {
-    forward<Real>(chunk.features, narrow, f);
+    thin_forward<Real>(chunk.features, narrow, f);
     for (Index i = 0; i < f.rows; ++i) {
       const double weight = chunk.weight(i);
       for (Index k = 0; k < f.cols; ++k)

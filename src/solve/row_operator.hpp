@@ -1,6 +1,7 @@
 #pragma once
 #include <mercer/progress.hpp>
 
+#include <span>
 #include <vector>
 
 #include "solve/feature_chunks.hpp"
@@ -21,6 +22,15 @@ class RowOperator {
   RowOperator(const FeatureMap& map, RowSource& rows, bool intercept, Index memory_bytes, Index most_systems,
               Progress* progress, LowGram* low = nullptr);
 
+  /// The same operator in another precision, means included: no pass. Features are not kept.
+  template <class Other>
+  explicit RowOperator(const RowOperator<Other>& other)
+      : map_(other.map_),
+        rows_(other.rows_),
+        chunks_(map_, rows_, other.chunks_.slots(), 0),
+        progress_(other.progress_),
+        system_(other.system_) {}
+
   /// Rows that `low` sees at once, at most, for so many columns of `apply` or targets.
   static Index block_rows(const FeatureMap& map, Index most_systems);
 
@@ -29,6 +39,11 @@ class RowOperator {
   const Coupling& coupling() const { return map_.coupling(); }
   /// Means, Σ w φ~y~ᵀ, Σ w y~², Σ w: everything of the normal system but its Gram matrix, from one pass.
   const NormalSystem& system() const { return system_; }
+
+  /// How far features in float are from these: the root of their mean square difference, relative, by one row in 256. Phases
+  /// of hundreds of turns make it far larger than the rounding of float.
+  double single_unit() const { return single_unit_; }
+  double feature_square() const { return feature_square_; }  ///< mean ‖φ(x)‖² of the same rows
 
   /// The features of all rows once more, for a better Gram matrix.
   void gather(LowGram& low);
@@ -43,7 +58,11 @@ class RowOperator {
   Matrix<double> sample_rows(Index count, double& weight);
 
  private:
+  template <class Other>
+  friend class RowOperator;
   using Chunk = typename FeatureChunks<Real>::Chunk;
+  /// squares += (φ - φ in float)², φ², 1 of the first row of the chunk.
+  void add_difference(const Chunk& chunk, std::span<double> squares) const;
   Matrix<double> expand(ConstMatrix v) const;
   void contract(ConstMatrix s, MutMatrix out) const;
   /// S = Σ φᵀF (columns × cols) over all rows, with F (rows × cols) made by `fill(chunk, F)`. Centred when the means are
@@ -56,6 +75,8 @@ class RowOperator {
   FeatureChunks<Real> chunks_;
   Progress* progress_;
   NormalSystem system_;
+  double single_unit_ = 0;
+  double feature_square_ = 0;
 };
 
 }  // namespace mercer

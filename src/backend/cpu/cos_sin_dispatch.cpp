@@ -36,10 +36,23 @@ template <class Real>
 constexpr Real reduction_limit = sizeof(Real) == sizeof(float) ? Real(8192) : Real(1e6);
 
 template <class Real>
-bool within_reduction(const Real* phase, Index count) {
-  bool inside = true;
-  for (Index i = 0; i < count; ++i) inside &= std::abs(phase[i]) <= reduction_limit<Real>;  // false for NaN
-  return inside;
+struct Loops {
+  bool (*within)(const Real* phase, std::ptrdiff_t count, Real limit);
+  void (*cos_sin)(const Real* phase, std::ptrdiff_t count, Real scale, Real* cosine, Real* sine);
+};
+
+template <class Real>
+Loops<Real> loops() {
+  switch (active_simd()) {
+    case Simd::avx512:
+      return {simd_avx512::within, simd_avx512::cos_sin};
+    case Simd::avx2:
+      return {simd_avx2::within, simd_avx2::cos_sin};
+    case Simd::portable:
+    case Simd::automatic:
+      break;
+  }
+  return {simd_portable::within, simd_portable::cos_sin};
 }
 
 }  // namespace
@@ -88,10 +101,10 @@ Simd active_simd() {
 template <class Real>
 void cos_sin(const Real* phase, Index count, Real scale, Real* cosine, Real* sine) {
   constexpr Index chunk = 1024;  // stays in the first cache between the range check and the work
-  const Simd level = active_simd();
+  const Loops<Real> l = loops<Real>();
   for (Index first = 0; first < count; first += chunk) {
     const Index n = std::min(chunk, count - first);
-    if (!within_reduction(phase + first, n)) {
+    if (!l.within(phase + first, n, reduction_limit<Real>)) {
       for (Index i = first; i < first + n; ++i) {
         const Real x = phase[i];
         cosine[i] = scale * std::cos(x);
@@ -99,18 +112,7 @@ void cos_sin(const Real* phase, Index count, Real scale, Real* cosine, Real* sin
       }
       continue;
     }
-    switch (level) {
-      case Simd::avx512:
-        simd_avx512::cos_sin(phase + first, n, scale, cosine + first, sine + first);
-        break;
-      case Simd::avx2:
-        simd_avx2::cos_sin(phase + first, n, scale, cosine + first, sine + first);
-        break;
-      case Simd::portable:
-      case Simd::automatic:
-        simd_portable::cos_sin(phase + first, n, scale, cosine + first, sine + first);
-        break;
-    }
+    l.cos_sin(phase + first, n, scale, cosine + first, sine + first);
   }
 }
 

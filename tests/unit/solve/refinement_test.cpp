@@ -99,13 +99,13 @@ TEST(Refinement, ABetterGramNeedsFewerPassesAndReachesSmallerPenalties) {
   force_path(PackedPath::automatic);
 }
 
-TEST(Refinement, KeptFeaturesDoNotChangeABit) {
+TEST(Refinement, KeptFeaturesGiveTheSameAnswer) {
   const Problem p;
   ArrayRows rows = p.s.rows();
   const Refinement::Wish wish{.penalty = penalty};
   const Matrix<double> anew = Refinement(p.map, rows, {}, nullptr).solve(wish).weights;
   const Matrix<double> kept = Refinement(p.map, rows, {.memory_bytes = Index{1} << 30}, nullptr).solve(wish).weights;
-  EXPECT_TRUE(std::ranges::equal(anew.values(), kept.values()));
+  EXPECT_LT(relative(kept, anew), 1e-8);  // other passes are in float, to the same residual
 }
 
 TEST(BlockCg, RitzValuesAreTheEigenvaluesOfThePreconditionedOperator) {

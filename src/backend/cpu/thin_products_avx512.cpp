@@ -1,0 +1,13 @@
+#include "backend/cpu/thin_products.hpp"
+
+namespace mercer::simd_avx512 {
+namespace {
+constexpr std::ptrdiff_t vector_bytes = 64;
+constexpr int dot_rows = 6;  // times dot_cols sums, and one vector of each column and one of a row
+constexpr int dot_cols = 4;
+constexpr int combination_sums = 24;
+constexpr int combination_cols = 8;
+constexpr std::ptrdiff_t stretch_of_columns = 24;  // in vectors
+}  // namespace
+#include "backend/cpu/thin_products.inc"
+}  // namespace mercer::simd_avx512
