@@ -68,11 +68,14 @@ Matrix<double> transposed(ConstMatrix a);
 
 /// Lower Cholesky factor in place (upper triangle untouched): A = LLᵀ. Returns -1, or the first pivot that is not positive.
 Index cholesky(MutMatrix a);
+Index cholesky(MatrixView<float> a);
 /// B := L⁻¹B, or L⁻ᵀB.
 void solve_lower(ConstMatrix l, MutMatrix b);
+void solve_lower(MatrixView<const float> l, MatrixView<float> b);
 void solve_lower_transposed(ConstMatrix l, MutMatrix b);
 /// B := (LLᵀ)⁻¹B.
 void cholesky_solve(ConstMatrix l, MutMatrix b);
+void cholesky_solve(MatrixView<const float> l, MatrixView<float> b);
 /// Lower triangle of L := that of (LLᵀ)⁻¹ (upper untouched); `work` (n × n) := L⁻¹, 0 above the diagonal. 2n³/3 flops.
 void cholesky_inverse(MutMatrix l, MutMatrix work);
 

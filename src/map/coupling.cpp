@@ -80,9 +80,10 @@ void Coupling::contract(ConstMatrix v, std::span<double> theta) const {
   }
 }
 
-Matrix<double> Coupling::normal_matrix(ConstMatrix g) const {
+template <class Real>
+Matrix<Real> Coupling::normal_matrix(ConstMatrix g) const {
   const Index p = outputs_;
-  Matrix<double> m(parameters_, parameters_);
+  Matrix<Real> m(parameters_, parameters_);
   parallel_for(columns_, [&](Index c) {
     const Column row = column(c);
     for (Index d = 0; d <= c; ++d) {
@@ -91,13 +92,15 @@ Matrix<double> Coupling::normal_matrix(ConstMatrix g) const {
         for (Index b = 0; b < col.width; ++b) {
           double inner = 0;
           for (Index o = 0; o < p; ++o) inner += row.factor[o * row.width + a] * col.factor[o * col.width + b];
-          m(row.parameter + a, col.parameter + b) = g(c, d) * inner;
+          m(row.parameter + a, col.parameter + b) = static_cast<Real>(g(c, d) * inner);
         }
       }
     }
   });
   return m;
 }
+template Matrix<float> Coupling::normal_matrix(ConstMatrix) const;
+template Matrix<double> Coupling::normal_matrix(ConstMatrix) const;
 
 void Coupling::dense_rows(ConstMatrix phi, MutMatrix out) const {
   const Index p = outputs_;

@@ -35,7 +35,8 @@ class Coupling {
   void contract(ConstMatrix v, std::span<double> theta) const;
   /// The normal matrix of θ from the scalar Gram g = φᵀφ (lower triangle read, lower triangle returned):
   /// M[(c,a),(d,b)] = g_cd (B_cᵀB_d)_ab.  O(parameters²·p); never touches the rows.
-  Matrix<double> normal_matrix(ConstMatrix g) const;
+  template <class Real = double>
+  Matrix<Real> normal_matrix(ConstMatrix g) const;
   /// out(i·p + a, ·) = row a of Φ(x_i)ᵀ for rows φ (n × columns): (n·p) × parameters.
   void dense_rows(ConstMatrix phi, MutMatrix out) const;
 

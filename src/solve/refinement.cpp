@@ -61,9 +61,19 @@ struct Refinement::Systems {
   Channels channels;  ///< of constant couplings
   Matrix<double> rhs;
   std::vector<double> gain;
-  Matrix<double> factor;  ///< L of the preconditioner, or empty:
-  Eigen eigen;            ///< the eigenbasis that several gains share
+  Matrix<double> factor;        ///< L of the preconditioner; or empty:
+  Matrix<float> single_factor;  ///< the same where float will do; or empty:
+  Eigen eigen;                  ///< the eigenbasis that several gains share
   double trace = 0;
+
+  /// L in double. Roundings of a factor in float are among what conjugate gradients see of the preconditioner.
+  Matrix<double> take_factor() {
+    if (single_factor.empty()) return std::move(factor);
+    Matrix<double> wide(single_factor.rows(), single_factor.cols());
+    parallel_for(wide.rows(), [&](Index i) { std::ranges::copy(single_factor.row(i), wide.row(i).begin()); });
+    single_factor = {};
+    return wide;
+  }
 
   /// A right-hand side of random signs, for the largest gain.
   void add_probe() {
@@ -81,6 +91,15 @@ struct Refinement::Systems {
     if (!factor.empty()) {
       for (Index i = 0; i < r.rows; ++i) std::ranges::copy(r.row(i), z.row(i).begin());
       cholesky_solve(factor, z);
+      return;
+    }
+    if (!single_factor.empty()) {
+      Matrix<float> narrow(r.rows, r.cols);
+      for (Index i = 0; i < narrow.rows(); ++i) {
+        for (Index k = 0; k < narrow.cols(); ++k) narrow(i, k) = static_cast<float>(r(i, k));
+      }
+      cholesky_solve(single_factor.view(), narrow.view());
+      for (Index i = 0; i < narrow.rows(); ++i) std::ranges::copy(narrow.row(i), z.row(i).begin());
       return;
     }
     Matrix<double> rotated(r.rows, r.cols);
@@ -110,6 +129,7 @@ Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setu
         const auto rough = std::make_shared<RowOperator<float>>(*op);
         rough_unit_ = std::max(op->single_unit(), static_cast<double>(std::numeric_limits<float>::epsilon()) / 2);
         rough_ = [rough](ConstMatrix v, MutMatrix out) { rough->apply(v, out); };
+        rough_gram_times_ = [rough](ConstMatrix w) { return rough->gram_times(w); };
       }
     }
     gram_times_ = [op](ConstMatrix w) { return op->gram_times(w); };
@@ -137,15 +157,32 @@ void Refinement::improve(GramPrecision gram) {
 Refinement::Systems Refinement::prepare(double ridge) const {
   const Coupling& coupling = *system_.coupling;
   Systems s;
-  const auto keep = [&](ShiftedFactor&& f, double copies) {
-    s.factor = std::move(f.factor);
-    s.trace = copies * (static_cast<double>(s.factor.rows()) - ridge * inverse_trace(s.factor));
+  const auto keep = [&]<class Real>(BasicShiftedFactor<Real>&& f, double copies) {
+    s.trace = copies * (static_cast<double>(f.factor.rows()) - ridge * inverse_trace(f.factor));
+    if constexpr (std::is_same_v<Real, float>) {
+      s.single_factor = std::move(f.factor);
+    } else {
+      s.factor = std::move(f.factor);
+    }
+  };
+  // A preconditioner may be factored in float where rounding, 2⁻²⁴ of its norm (for which ‖·‖_F stands, some times as
+  // large), is below the ridge, and it can be without a shift.
+  const auto factor = [&](const auto& with, double copies) {
+    if (frobenius(system_.gram) * coupling_square(s.gain) <= 1e7 * ridge) {
+      BasicShiftedFactor<float> f = with(float{});
+      if (f.failed < 0) return keep(std::move(f), copies);
+    }
+    keep(with(double{}), copies);
   };
   if (!coupling.is_constant()) {
     s.rhs = Matrix<double>(coupling.parameters(), 1);
     coupling.contract(system_.cross, s.rhs.values());
     s.gain = {1.0};
-    keep(factor_shifted([&] { return coupling.normal_matrix(system_.gram); }, ridge, Shift::coarse), 1.0);
+    factor(
+        [&]<class Real>(Real) {
+          return factor_shifted<Real>([&] { return coupling.normal_matrix<Real>(system_.gram); }, ridge, Shift::coarse);
+        },
+        1.0);
     return s;
   }
   s.channels = channels(system_);
@@ -153,7 +190,8 @@ Refinement::Systems Refinement::prepare(double ridge) const {
   s.gain = s.channels.gain;
   if (equal_gain_runs(s.channels).size() <= 1) {
     const double gain = s.gain.empty() ? 1.0 : s.gain.front();
-    keep(factor_shifted(system_.gram, gain, ridge, Shift::coarse), static_cast<double>(s.gain.size()));
+    factor([&]<class Real>(Real) { return factor_shifted<Real>(system_.gram, gain, ridge, Shift::coarse); },
+           static_cast<double>(s.gain.size()));
     return s;
   }
   // Several gains share one eigenbasis: γ_k U Λ Uᵀ + ridge.
@@ -202,6 +240,18 @@ int Refinement::choosing_iterations(double tolerance) {
   return static_cast<int>(-0.5 * std::log10(tolerance) + 1e-9);
 }
 
+void Refinement::finish_by_pass(double trace, RidgeSolution& solution) {
+  // Float will do unless little is left of the targets.
+  if (rough_gram_times_) {
+    finish(system_, rough_gram_times_(solution.weights), trace, solution);
+    bool enough = true;
+    for (std::size_t a = 0; a < solution.noise.size(); ++a)
+      enough &= solution.noise[a] * system_.weight >= 1e-3 * system_.target_square[a];
+    if (enough) return;
+  }
+  finish(system_, gram_times_(solution.weights), trace, solution);
+}
+
 RidgeSolution Refinement::solve(const Wish& wish) {
   const Coupling& coupling = *system_.coupling;
   const double ridge = wish.penalty * system_.weight;
@@ -238,8 +288,8 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   keep_posterior_base(system_, ridge, solution.posterior);
   if (!coupling.is_constant()) {
     coupling.expand(theta.values(), solution.weights);
-    keep_coupled(coupling, keep, std::move(systems.factor), solution.posterior);
-    finish(system_, gram_times_(solution.weights), systems.trace, solution);
+    if (keep != Uncertainty::none) keep_coupled(coupling, keep, systems.take_factor(), solution.posterior);
+    finish_by_pass(systems.trace, solution);
     return solution;
   }
   gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, solution.weights);
@@ -250,9 +300,10 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   Matrix<double> gram_weights(coupling.columns(), coupling.outputs());
   gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, gram_weights);
   finish(system_, gram_weights, systems.trace, solution);
-  if (!systems.factor.empty()) {
-    keep_channels(systems.channels, systems.channels.order, true, keep, std::move(systems.factor), solution.posterior);
-  } else if (keep != Uncertainty::none) {
+  if (keep == Uncertainty::none) return solution;
+  if (systems.eigen.values.empty()) {
+    keep_channels(systems.channels, systems.channels.order, true, keep, systems.take_factor(), solution.posterior);
+  } else {
     solution.posterior.kind = Posterior::Kind::eigen;
     solution.posterior.factor = std::move(systems.eigen.vectors);
     solution.posterior.spectrum = std::move(systems.eigen.values);

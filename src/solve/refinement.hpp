@@ -57,6 +57,8 @@ class Refinement {
   RoundingModel rounding_model(const Systems& systems, BlockOperator rough) const;
 
   LowGram low_gram() const;
+  /// Intercept, noise and degrees of freedom, by one more pass over the rows.
+  void finish_by_pass(double trace, RidgeSolution& solution);
 
   GramPrecision gram_;
   const FeatureMap& map_;
@@ -68,6 +70,7 @@ class Refinement {
   BlockOperator apply_;                                    ///< Σ w Φ~Φ~ᵀ v in full precision
   BlockOperator rough_;                                    ///< the same in float, where that is faster
   std::function<Matrix<double>(ConstMatrix)> gram_times_;  ///< Σ w φ~φ~ᵀ W
+  std::function<Matrix<double>(ConstMatrix)> rough_gram_times_;
   std::function<void(LowGram&)> gather_;
   Progress* progress_;
 };

@@ -9,23 +9,25 @@
 
 namespace mercer {
 
-ShiftedFactor factor_shifted(const std::function<Matrix<double>()>& make, double ridge, Shift shift) {
-  ShiftedFactor result;
+template <class Real>
+BasicShiftedFactor<Real> factor_shifted(const std::type_identity_t<std::function<Matrix<Real>()>>& make, double ridge,
+                                        Shift shift) {
+  BasicShiftedFactor<Real> result;
   double least = 0;
   for (int attempt = 0; attempt < 18; ++attempt) {
-    Matrix<double> m = make();
+    Matrix<Real> m = make();
     if (attempt == 0) {
       double largest = 0;
       double trace = 0;
       for (Index i = 0; i < m.rows(); ++i) {
-        for (Index j = 0; j <= i; ++j) largest = std::max(largest, std::abs(m(i, j)));
-        trace += m(i, i);
+        for (Index j = 0; j <= i; ++j) largest = std::max(largest, std::abs(static_cast<double>(m(i, j))));
+        trace += static_cast<double>(m(i, i));
       }
       const auto rows = static_cast<double>(m.rows());
       const double size = largest > 0 ? rows * largest : 1;  // ≥ ‖A‖
       least = shift == Shift::coarse ? 1e-7 * std::abs(trace) / rows : 1e-15 * size;
     }
-    for (Index i = 0; i < m.rows(); ++i) m(i, i) += ridge + result.jitter;
+    for (Index i = 0; i < m.rows(); ++i) m(i, i) += static_cast<Real>(ridge + result.jitter);
     const Index pivot = cholesky(m);
     if (pivot < 0) {
       result.factor = std::move(m);
@@ -38,15 +40,21 @@ ShiftedFactor factor_shifted(const std::function<Matrix<double>()>& make, double
   fail_internal("the normal matrix could not be factored even with a large shift; are there infinite or huge inputs?");
 }
 
-ShiftedFactor factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift) {
+template <class Real>
+BasicShiftedFactor<Real> factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift) {
   const auto scaled = [&] {
-    Matrix<double> m(a.rows, a.cols);
+    Matrix<Real> m(a.rows, a.cols);
     parallel_for(a.rows, [&](Index i) {
-      for (Index j = 0; j <= i; ++j) m(i, j) = scale * a(i, j);
+      for (Index j = 0; j <= i; ++j) m(i, j) = static_cast<Real>(scale * a(i, j));
     });
     return m;
   };
-  return factor_shifted(scaled, ridge, shift);
+  return factor_shifted<Real>(scaled, ridge, shift);
 }
+
+template BasicShiftedFactor<float> factor_shifted<float>(ConstMatrix, double, double, Shift);
+template BasicShiftedFactor<double> factor_shifted<double>(ConstMatrix, double, double, Shift);
+template BasicShiftedFactor<float> factor_shifted<float>(const std::function<Matrix<float>()>&, double, Shift);
+template BasicShiftedFactor<double> factor_shifted<double>(const std::function<Matrix<double>()>&, double, Shift);
 
 }  // namespace mercer

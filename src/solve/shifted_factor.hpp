@@ -1,16 +1,19 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <type_traits>
 
 #include "base/matrix.hpp"
 
 namespace mercer {
 
-struct ShiftedFactor {
-  Matrix<double> factor;  ///< lower Cholesky factor of scale·A + (ridge + jitter)·I
-  double jitter = 0;      ///< what had to be added for it to exist
-  Index failed = -1;      ///< the first pivot that was not positive without it; -1: none
+template <class Real>
+struct BasicShiftedFactor {
+  Matrix<Real> factor;  ///< lower Cholesky factor of scale·A + (ridge + jitter)·I
+  double jitter = 0;    ///< what had to be added for it to exist
+  Index failed = -1;    ///< the first pivot that was not positive without it; -1: none
 };
+using ShiftedFactor = BasicShiftedFactor<double>;
 
 enum class Shift {
   never,    ///< throw NotPositiveDefinite instead
@@ -23,8 +26,11 @@ struct NotPositiveDefinite {
 
 /// Factors scale·A + ridge·I (lower triangle of A given). Not positive definite means that ridge is below the error of A:
 /// then the smallest power-of-ten shift that factors is added, where `shift` allows it.
-ShiftedFactor factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift);
+template <class Real = double>
+BasicShiftedFactor<Real> factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift);
 /// The same with scale 1 for a matrix that `make` can make again, should it be needed: no second copy.
-ShiftedFactor factor_shifted(const std::function<Matrix<double>()>& make, double ridge, Shift shift);
+template <class Real = double>
+BasicShiftedFactor<Real> factor_shifted(const std::type_identity_t<std::function<Matrix<Real>()>>& make, double ridge,
+                                        Shift shift);
 
 }  // namespace mercer

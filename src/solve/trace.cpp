@@ -5,23 +5,34 @@
 #include "base/random.hpp"
 
 namespace mercer {
+namespace {
 
-double inverse_trace(ConstMatrix factor) {
+template <class Real>
+double trace_of(MatrixView<const Real> factor) {
   constexpr Index exact_limit = 1000;
   const bool exact = factor.rows <= exact_limit;
   const Index probes = exact ? factor.rows : 64;
   const Stream stream(0, "trace");
-  Matrix<double> z(factor.rows, probes);
+  Matrix<Real> z(factor.rows, probes);
   for (Index k = 0; k < z.rows(); ++k) {
     for (Index s = 0; s < probes; ++s) {
       const bool positive = (stream.bits(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s)) & 1U) != 0;
-      z(k, s) = exact ? (k == s ? 1.0 : 0.0) : (positive ? 1.0 : -1.0);
+      z(k, s) = static_cast<Real>(exact ? (k == s ? 1.0 : 0.0) : (positive ? 1.0 : -1.0));
     }
   }
   solve_lower(factor, z);
   double sum = 0;
-  for (const double v : z.values()) sum += v * v;
+  for (const Real v : z.values()) sum += static_cast<double>(v) * static_cast<double>(v);
   return exact ? sum : sum / static_cast<double>(probes);
+}
+
+}  // namespace
+
+double inverse_trace(ConstMatrix factor) {
+  return trace_of<double>(factor);
+}
+double inverse_trace(MatrixView<const float> factor) {
+  return trace_of<float>(factor);
 }
 
 }  // namespace mercer

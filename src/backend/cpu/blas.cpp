@@ -103,7 +103,9 @@ Blas load() {
   bind(handle, "dgemv_", b.dgemv);
   bind(handle, "ssyrk_", b.ssyrk);
   bind(handle, "dsyrk_", b.dsyrk);
+  bind(handle, "strsm_", b.strsm);
   bind(handle, "dtrsm_", b.dtrsm);
+  bind(handle, "spotrf_", b.spotrf);
   bind(handle, "dpotrf_", b.dpotrf);
   bind(handle, "dsyevd_", b.dsyevd);
   if (auto set_threads = find<void (*)(int)>(handle, "openblas_set_num_threads")) set_threads(1);

@@ -17,9 +17,11 @@ struct Blas {
   template <class Real>
   using Syrk = void (*)(const char* uplo, const char* trans, Int n, Int k, const Real* alpha, const Real* a, Int lda,
                         const Real* beta, Real* c, Int ldc);
+  template <class Real>
   using Trsm = void (*)(const char* side, const char* uplo, const char* trans, const char* diag, Int m, Int n,
-                        const double* alpha, const double* a, Int lda, double* b, Int ldb);
-  using Potrf = void (*)(const char* uplo, Int n, double* a, Int lda, int* info);
+                        const Real* alpha, const Real* a, Int lda, Real* b, Int ldb);
+  template <class Real>
+  using Potrf = void (*)(const char* uplo, Int n, Real* a, Int lda, int* info);
   using Syevd = void (*)(const char* jobz, const char* uplo, Int n, double* a, Int lda, double* w, double* work, Int lwork,
                          int* iwork, Int liwork, int* info);
 
@@ -29,8 +31,10 @@ struct Blas {
   Gemv<double> dgemv = nullptr;
   Syrk<float> ssyrk = nullptr;
   Syrk<double> dsyrk = nullptr;
-  Trsm dtrsm = nullptr;
-  Potrf dpotrf = nullptr;
+  Trsm<float> strsm = nullptr;
+  Trsm<double> dtrsm = nullptr;
+  Potrf<float> spotrf = nullptr;
+  Potrf<double> dpotrf = nullptr;
   Syevd dsyevd = nullptr;
 
   std::string library;

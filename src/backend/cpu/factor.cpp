@@ -7,6 +7,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -21,42 +22,110 @@ namespace {
 
 constexpr Index block = 256;
 
+template <class Real>
+auto potrf() {
+  if constexpr (std::is_same_v<Real, float>) {
+    return blas().spotrf;
+  } else {
+    return blas().dpotrf;
+  }
+}
+template <class Real>
+auto trsm() {
+  if constexpr (std::is_same_v<Real, float>) {
+    return blas().strsm;
+  } else {
+    return blas().dtrsm;
+  }
+}
+template <class Real>
+auto syrk() {
+  if constexpr (std::is_same_v<Real, float>) {
+    return blas().ssyrk;
+  } else {
+    return blas().dsyrk;
+  }
+}
+
 /// A row-major lower factor L is, read column-major, the upper factor U = Lᵀ with A = UᵀU.
-Index factor_diagonal(MutMatrix a) {
+template <class Real>
+Index factor_diagonal(MatrixView<Real> a) {
   const int n = checked_int(a.rows, "a matrix dimension");
   const int lda = checked_int(a.stride, "a stride");
   int info = 0;
-  blas().dpotrf("U", &n, a.data, &lda, &info);
+  potrf<Real>()("U", &n, a.data, &lda, &info);
   return info > 0 ? info - 1 : -1;
 }
 
 /// X := X L⁻ᵀ for the rows X under a diagonal block.
-void solve_panel(ConstMatrix l, MutMatrix x) {
+template <class Real>
+void solve_panel(MatrixView<const Real> l, MatrixView<Real> x) {
   const int m = checked_int(l.rows, "a matrix dimension");
   const int n = checked_int(x.rows, "a matrix dimension");
   const int lda = checked_int(l.stride, "a stride");
   const int ldb = checked_int(x.stride, "a stride");
-  const double one = 1;
-  blas().dtrsm("L", "U", "T", "N", &m, &n, &one, l.data, &lda, x.data, &ldb);
+  const Real one = 1;
+  trsm<Real>()("L", "U", "T", "N", &m, &n, &one, l.data, &lda, x.data, &ldb);
 }
 
 /// B := L⁻¹B or L⁻ᵀB on a strip of columns. Column-major, B is Bᵀ: solve from the right with U = Lᵀ.
-void solve_strip(ConstMatrix l, MutMatrix b, bool transposed) {
+template <class Real>
+void solve_strip(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) {
   const int m = checked_int(b.cols, "a matrix dimension");
   const int n = checked_int(l.rows, "a matrix dimension");
   const int lda = checked_int(l.stride, "a stride");
   const int ldb = checked_int(b.stride, "a stride");
-  const double one = 1;
-  blas().dtrsm("R", "U", transposed ? "T" : "N", "N", &m, &n, &one, l.data, &lda, b.data, &ldb);
+  const Real one = 1;
+  trsm<Real>()("R", "U", transposed ? "T" : "N", "N", &m, &n, &one, l.data, &lda, b.data, &ldb);
 }
 
-void solve_triangular(ConstMatrix l, MutMatrix b, bool transposed) {
+template <class Real>
+void solve_triangular(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) {
   constexpr Index strip = 64;
   if (l.rows == 0 || b.cols == 0) return;
   parallel_for((b.cols + strip - 1) / strip, [&](Index task) {
     const Index first = task * strip;
-    solve_strip(l, b.col_range(first, std::min(strip, b.cols - first)), transposed);
+    solve_strip<Real>(l, b.col_range(first, std::min(strip, b.cols - first)), transposed);
   });
+}
+
+template <class Real>
+Index factor_in_place(MatrixView<Real> a) {
+  const Index n = a.rows;
+  for (Index k = 0; k < n; k += block) {
+    check_stop();
+    const Index width = std::min(block, n - k);
+    const MatrixView<Real> diagonal = a.row_range(k, width).col_range(k, width);
+    if (const Index failed = factor_diagonal<Real>(diagonal); failed >= 0) return k + failed;
+    const Index below = k + width;
+    if (below >= n) break;
+    const Index panels = (n - below + block - 1) / block;
+    const auto panel = [&](Index i) {
+      const Index first = below + i * block;
+      return a.row_range(first, std::min(block, n - first)).col_range(k, width);
+    };
+    parallel_for(panels, [&](Index i) { solve_panel<Real>(diagonal, panel(i)); });
+    parallel_for(panels * (panels + 1) / 2, [&](Index task) {
+      Index i = 0;
+      while ((i + 1) * (i + 2) / 2 <= task) ++i;
+      const Index j = task - i * (i + 1) / 2;
+      const MatrixView<Real> pi = panel(i);
+      const MatrixView<Real> pj = panel(j);
+      const MatrixView<Real> target = a.row_range(below + i * block, pi.rows).col_range(below + j * block, pj.rows);
+      if (i != j) {
+        gemm<Real>(false, true, Real(-1), pi, pj, Real(1), target);
+        return;
+      }
+      const int size = checked_int(pi.rows, "a matrix dimension");
+      const int depth = checked_int(width, "a matrix dimension");
+      const int lda = checked_int(pi.stride, "a stride");
+      const int ldc = checked_int(target.stride, "a stride");
+      const Real minus = -1;
+      const Real one = 1;
+      syrk<Real>()("U", "T", &size, &depth, &minus, pi.data, &lda, &one, target.data, &ldc);
+    });
+  }
+  return -1;
 }
 
 /// Decompositions that nobody waits for any more. The process must not end under them: OpenBLAS frees its buffers at exit.
@@ -90,53 +159,29 @@ void decompose(Eigen& result, int lwork, int liwork) {
 }  // namespace
 
 Index cholesky(MutMatrix a) {
-  const Index n = a.rows;
-  for (Index k = 0; k < n; k += block) {
-    check_stop();
-    const Index width = std::min(block, n - k);
-    const MutMatrix diagonal = a.row_range(k, width).col_range(k, width);
-    if (const Index failed = factor_diagonal(diagonal); failed >= 0) return k + failed;
-    const Index below = k + width;
-    if (below >= n) break;
-    const Index panels = (n - below + block - 1) / block;
-    const auto panel = [&](Index i) {
-      const Index first = below + i * block;
-      return a.row_range(first, std::min(block, n - first)).col_range(k, width);
-    };
-    parallel_for(panels, [&](Index i) { solve_panel(diagonal, panel(i)); });
-    parallel_for(panels * (panels + 1) / 2, [&](Index task) {
-      Index i = 0;
-      while ((i + 1) * (i + 2) / 2 <= task) ++i;
-      const Index j = task - i * (i + 1) / 2;
-      const MutMatrix pi = panel(i);
-      const MutMatrix pj = panel(j);
-      const MutMatrix target = a.row_range(below + i * block, pi.rows).col_range(below + j * block, pj.rows);
-      if (i != j) {
-        gemm<double>(false, true, -1.0, pi, pj, 1.0, target);
-        return;
-      }
-      const int size = checked_int(pi.rows, "a matrix dimension");
-      const int depth = checked_int(width, "a matrix dimension");
-      const int lda = checked_int(pi.stride, "a stride");
-      const int ldc = checked_int(target.stride, "a stride");
-      const double minus = -1;
-      const double one = 1;
-      blas().dsyrk("U", "T", &size, &depth, &minus, pi.data, &lda, &one, target.data, &ldc);
-    });
-  }
-  return -1;
+  return factor_in_place<double>(a);
+}
+Index cholesky(MatrixView<float> a) {
+  return factor_in_place<float>(a);
 }
 
 void solve_lower(ConstMatrix l, MutMatrix b) {
-  solve_triangular(l, b, false);
+  solve_triangular<double>(l, b, false);
+}
+void solve_lower(MatrixView<const float> l, MatrixView<float> b) {
+  solve_triangular<float>(l, b, false);
 }
 void solve_lower_transposed(ConstMatrix l, MutMatrix b) {
-  solve_triangular(l, b, true);
+  solve_triangular<double>(l, b, true);
 }
 
 void cholesky_solve(ConstMatrix l, MutMatrix b) {
-  solve_lower(l, b);
-  solve_lower_transposed(l, b);
+  solve_triangular<double>(l, b, false);
+  solve_triangular<double>(l, b, true);
+}
+void cholesky_solve(MatrixView<const float> l, MatrixView<float> b) {
+  solve_triangular<float>(l, b, false);
+  solve_triangular<float>(l, b, true);
 }
 
 void cholesky_inverse(MutMatrix l, MutMatrix work) {
@@ -150,7 +195,7 @@ void cholesky_inverse(MutMatrix l, MutMatrix work) {
     for (Index i = 0; i < n; ++i) std::fill_n(columns.data + i * columns.stride, columns.cols, 0.0);
     for (Index i = 0; i < columns.cols; ++i) columns(first + i, i) = 1;
     const Index left = n - first;
-    solve_strip(l.row_range(first, left).col_range(first, left), columns.row_range(first, left), false);
+    solve_strip<double>(l.row_range(first, left).col_range(first, left), columns.row_range(first, left), false);
   });
   // L⁻ᵀL⁻¹ by tiles: entries (i, j), j ≤ i, need the rows from i on.
   const Index tiles = (n + block - 1) / block;
