@@ -50,9 +50,9 @@ print(np.linalg.norm(answers[0] - answers[1]) / np.linalg.norm(answers[1]))
 """
 
 
-def mercer(job, rows, precision="auto", bfloat=None):
-    """`bfloat` forces what multiplies bfloat16; "portable" stands for CPUs where nothing does it fast."""
-    environment = {**os.environ, **({"MERCER_BFLOAT": bfloat} if bfloat else {})}
+def mercer(job, rows, precision="auto", packed=None):
+    """`packed` forces what multiplies int8 and bfloat16; "portable" stands for CPUs where nothing does it fast."""
+    environment = {**os.environ, **({"MERCER_PACKED": packed} if packed else {})}
     done = subprocess.run([PROGRAM, "bench", job, "--rows", str(rows), "--precision", precision, "--json", "--quiet"],
                           capture_output=True, text=True, check=True, env=environment)
     answer = json.loads(done.stdout)
@@ -85,7 +85,8 @@ FIELDS = {"2-D": ("scalar_2d", "curl_free", "divergence_free"), "3-D": ("scalar_
 # name of the row -> what to ask of `mercer bench canonical`
 CANONICAL = {
     "float64 answers (the default)": {"precision": "auto"},
-    "float64 answers, without fast bf16": {"precision": "auto", "bfloat": "portable"},
+    "float64 answers, AVX-512 without AMX": {"precision": "auto", "packed": "avx512"},
+    "float64 answers, without fast int8 or bf16": {"precision": "auto", "packed": "portable"},
     "float64 throughout": {"precision": "float64"},
     "float32": {"precision": "float32"},
 }
@@ -107,6 +108,8 @@ def main():
         runs.setdefault(name, []).append(run())
         print(f"{name}: {runs[name][-1]['seconds']:.2f} s", file=sys.stderr, flush=True)
 
+    if mercer("machine", 1)["machine"]["int8"] != "amx":  # it is the default there
+        del CANONICAL["float64 answers, AVX-512 without AMX"]
     for _ in range(options.repeats):
         for name, how in CANONICAL.items():
             sample(name, lambda: mercer("canonical", n, **how))
@@ -130,7 +133,7 @@ def main():
     text = [
         "# Speed", "",
         f"Written by `make bench` ({' '.join(['bench/peers.py', *sys.argv[1:]])}) on {datetime.date.today()}: "
-        f"{machine['cpu']}, {machine['threads']} threads, BLAS kernels {machine['blas_kernels']}, cos/sin {machine['simd']}, bf16 {machine['bf16']}; "
+        f"{machine['cpu']}, {machine['threads']} threads, BLAS kernels {machine['blas_kernels']}, cos/sin {machine['simd']}, int8 {machine['int8']}, bf16 {machine['bf16']}; "
         f"scikit-learn {package.__version__} from PyPI. Medians of {options.repeats} interleaved runs.", "",
         f"The canonical job: ridge on random Fourier features, n = {n:,}, 32 inputs, 2000 frequencies (4000 features), penalty 1e-6; "
         f"the peer is RBFSampler(4000) + Ridge, which took {peers['float32']:.2f} s in float32 ({memory('sklearn float32'):.2f} GB) and {peers['float64']:.2f} s in float64 "
@@ -160,7 +163,7 @@ def main():
     seconds, bound = median(predict), median(predict, "bound_seconds")
     text += ["", f"Predictions, {10 * n:,} rows by the canonical model: {seconds:.2f} s, {bound / seconds:.0%} of the bound by multiply-adds and pairs of cosine and sine ({bound:.2f} s). "
              f"One row through the C++ interface: {1e6 * median(predict, 'one_row_seconds'):.1f} µs.".replace("%", " %"), "",
-             f"Measured beside: {machine['peak_f32'] / 1e9:.0f} GF/s float32, {machine['peak_f64'] / 1e9:.0f} GF/s float64; Gram update in bf16 {machine['gram_bf16'] / 1e9:.0f} GF/s; cos/sin pairs "
+             f"Measured beside: {machine['peak_f32'] / 1e9:.0f} GF/s float32, {machine['peak_f64'] / 1e9:.0f} GF/s float64; Gram update in int8 {machine['gram_int8'] / 1e9:.0f} Gop/s, in bf16 {machine['gram_bf16'] / 1e9:.0f} GF/s; cos/sin pairs "
              f"{machine['cos_sin_f32'] / 1e9:.2f}·10⁹/s float32, {machine['cos_sin_f64'] / 1e9:.2f}·10⁹/s float64.", ""]
     pathlib.Path(options.output).write_text("\n".join(text))
     print("\n".join(text))

@@ -45,7 +45,7 @@ def head_of(path, rows, folder):
 def fit(mercer, file, target, features, solver, extra):
     command = [mercer, "fit", file, "--target", target, "--map", f"fourier:{features // 2}", "--solver", solver, "--uncertainty", "none",
                "--json", *extra]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=os.environ | {"MERCER_BFLOAT": "portable"})
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=os.environ | {"MERCER_PACKED": "portable"})
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}: {done.stderr}")
     return json.loads(done.stdout)

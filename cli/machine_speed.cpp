@@ -107,9 +107,11 @@ nlohmann::json machine_speed() {
           {"threads", threads()},
           {"blas_kernels", info.blas_kernels},
           {"simd", info.simd},
+          {"int8", to_string(active_path(LowNumber::int8))},
           {"bf16", to_string(active_path(LowNumber::bf16))},
           {"peak_f32", fma_peak<float>()},
           {"peak_f64", fma_peak<double>()},
+          {"gram_int8", gram_speed(GramPrecision::int8)},
           {"gram_bf16", gram_speed(GramPrecision::bf16)},
           {"cos_sin_f32", cos_sin_rate<float>()},
           {"cos_sin_f64", cos_sin_rate<double>()}};

@@ -200,9 +200,12 @@ const std::vector<Verb>& verbs() {
        "divergence_free, scalar_3d, curl_free_3d, divergence_free_3d, predict. `make bench` runs them beside "
        "scikit-learn.\n\n"
        "  mercer bench canonical --precision float32\n\n"
-       "--json prints: job, machine{cpu, threads, blas_kernels, simd, bf16, peak_f32, peak_f64, gram_bf16, cos_sin_f32,\n"
-       "cos_sin_f64}, result{rows, inputs, outputs, kernel, features, seconds, flops, stages, precision, solver, gram,\n"
-       "residual, iterations, bound_seconds, peak_memory_bytes; of predict one_row_seconds instead of how the fit went}.",
+       "--json prints: job, machine{cpu, threads, blas_kernels, simd, int8, bf16, peak_f32, peak_f64, gram_int8, "
+       "gram_bf16,\n"
+       "cos_sin_f32, cos_sin_f64}, result{rows, inputs, outputs, kernel, features, seconds, flops, stages, precision, "
+       "solver,\n"
+       "gram, residual, iterations, bound_seconds, peak_memory_bytes; of predict one_row_seconds instead of how the fit "
+       "went}.",
        std::vector<std::string>{"rows", "precision"} + common, run_bench},
   };
   return table;

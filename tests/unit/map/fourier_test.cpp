@@ -168,6 +168,20 @@ TEST(FourierMap, ThreadsDoNotChangeABit) {
 }
 
 // The model file relies on it: these frequencies must be drawn alike by every build on every machine.
+TEST(FourierMap, FeaturesStayWithinTheirBounds) {
+  const FourierMap map = map_of("2*gaussian(0.5) + 0.5*matern(1, nu=1.5)", 2, 1, 40);
+  const std::vector<double> bounds = map.bounds();
+  ASSERT_EQ(static_cast<Index>(bounds.size()), map.columns());
+  const Matrix<double> phi = features(map, normals(500, 2, "x"));
+  for (Index c = 0; c < map.columns(); ++c) {
+    double largest = 0;
+    for (Index i = 0; i < phi.rows(); ++i) largest = std::max(largest, std::abs(phi(i, c)));
+    EXPECT_LE(largest, bounds[static_cast<std::size_t>(c)] * (1 + 1e-15));
+    EXPECT_GE(largest, 0.5 * bounds[static_cast<std::size_t>(c)]);  // and they are not far from them
+  }
+  EXPECT_TRUE(map_of("gaussian(1) * linear", 2, 1, 10).bounds().empty());
+}
+
 TEST(FourierMap, FingerprintIsFixed) {
   EXPECT_EQ(map_of("gaussian(0.5)", 2, 1, 10, Sampling::monte_carlo, 7).fingerprint(),
             map_of("gaussian(0.5)", 2, 1, 10, Sampling::monte_carlo, 7).fingerprint());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/packed_rows.hpp"
 #include "model/fit.hpp"
 #include "unit/model/raw_data.hpp"
 
@@ -28,6 +29,26 @@ TEST(RefinedFit, GivesTheDirectAnswer) {
   EXPECT_FALSE(refined.has_uncertainty());
   EXPECT_FALSE(refined.summary().penalty_chosen);
   EXPECT_LT(relative(dense(mean_of(refined, s.x)), dense(direct)), 1e-7);
+}
+
+TEST(RefinedFit, BytesServeWhereFeaturesHaveBoundsAndRowsNoWeights) {
+  if (!is_fast(LowNumber::int8)) GTEST_SKIP() << "no fast products of bytes on this CPU";
+  Data s = raw_data(6000, 3, 1);
+  FitOptions options;
+  options.kernel = "gaussian(2)";
+  options.map = "fourier:500";
+  options.penalty = 1e-4;
+  options.uncertainty = "none";
+  ArrayRows rows = s.rows();
+  const Model plain = fit(rows, options);
+  EXPECT_TRUE(plain.summary().gram.starts_with("int8")) << plain.summary().gram;
+  options.precision = "float64";
+  EXPECT_LT(relative(dense(mean_of(plain, s.x)), dense(mean_of(fit(rows, options), s.x))), 1e-7);
+  options.precision = "auto";
+  s.weights.assign(6000, 1.0);
+  s.weights.front() = 2.0;
+  ArrayRows weighted = s.rows();
+  EXPECT_FALSE(fit(weighted, options).summary().gram.starts_with("int8"));
 }
 
 TEST(RefinedFit, ChoosesThePenaltyOfFloat64) {

@@ -6,9 +6,12 @@
 #include <mercer/threads.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "backend/packed_rows.hpp"
+#include "base/random.hpp"
+#include "solve/row_operator.hpp"
 #include "unit/solve/data.hpp"
 
 namespace mercer {
@@ -125,6 +128,58 @@ TEST(BlockCg, RitzValuesAreTheEigenvaluesOfThePreconditionedOperator) {
   EXPECT_EQ(outcome.iterations, 2);
   EXPECT_NEAR(outcome.least_ritz, 1, 1e-12);
   EXPECT_NEAR(outcome.largest_ritz, 2, 1e-12);
+}
+
+/// A = diag(1 … 100), applied with relative errors of the given size, the same ones every time.
+BlockOperator diagonal(double error, int& calls) {
+  return [error, &calls](ConstMatrix v, MutMatrix out) {
+    ++calls;
+    const Stream stream(5, "errors");
+    for (Index i = 0; i < v.rows; ++i) {
+      const double off = stream.normal(static_cast<std::uint64_t>(i), 0);
+      out(i, 0) = static_cast<double>(i + 1) * (1 + error * off) * v(i, 0);
+    }
+  };
+}
+
+TEST(BlockCg, ARoundingModelBoundsTheResidualThatNobodyLookedAt) {
+  const Index n = 100;
+  int precise = 0;
+  int rough = 0;
+  const auto precondition = [](ConstMatrix v, MutMatrix out) {  // within 10 % of A
+    for (Index i = 0; i < v.rows; ++i)
+      out(i, 0) = v(i, 0) / (static_cast<double>(i + 1) * (1 + 0.1 * std::sin(static_cast<double>(i))));
+  };
+  BlockCgOptions options{.tolerance = 1e-9, .most_iterations = 40};
+  // ‖Ad‖ ≤ 100‖d‖, and the errors are normal: 3 of them bound all but one in 400.
+  options.rounding = {.unit = 1e-16, .norm = 300, .energy = 0, .rough = diagonal(1e-7, rough), .rough_unit = 1e-7};
+  Matrix<double> b(n, 1);
+  std::ranges::fill(b.values(), 1.0);
+  Matrix<double> x(n, 1);
+  const BlockCgOutcome outcome = block_cg(diagonal(0, precise), precondition, b, x, options, nullptr);
+  EXPECT_LE(outcome.residual, 1e-9);
+  EXPECT_GE(outcome.rough, 3);
+  EXPECT_EQ(rough, outcome.rough);
+  EXPECT_EQ(precise + rough, outcome.iterations);  // none for the residual alone
+  double square = 0;
+  for (Index i = 0; i < n; ++i) {
+    square += std::pow(1 - static_cast<double>(i + 1) * x(i, 0), 2);
+    EXPECT_NEAR(outcome.image(i, 0), static_cast<double>(i + 1) * x(i, 0), 1e-9);
+  }
+  EXPECT_LE(std::sqrt(square / n), outcome.residual);
+}
+
+TEST(Refinement, FeaturesOfLargePhasesAreKnownToBeCoarseInFloat) {
+  const FourierMap map = map_of("gaussian(1)", 1, 1, 50);
+  const auto unit = [&](double shift) {
+    Data s = data(600, 1, 1);
+    for (double& v : s.x.values()) v += shift;
+    ArrayRows rows = s.rows();
+    return RowOperator<double>(map, rows, true, 0, 2, nullptr).single_unit();
+  };
+  EXPECT_GT(unit(0), 1e-9);
+  EXPECT_LT(unit(0), 1e-6);
+  EXPECT_GT(unit(1e5), 1e-4);  // 10⁵ in float is off by up to 4e-3
 }
 
 TEST(Refinement, SaysWhenAPenaltyIsTooSmallForIt) {
