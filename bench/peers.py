@@ -56,7 +56,7 @@ def mercer(job, rows, precision="auto", packed=None):
     done = subprocess.run([PROGRAM, "bench", job, "--rows", str(rows), "--precision", precision, "--json", "--quiet"],
                           capture_output=True, text=True, check=True, env=environment)
     answer = json.loads(done.stdout)
-    return {**answer["result"], "machine": answer["machine"]}
+    return {**answer.get("result", {}), "machine": answer["machine"]}
 
 
 def sklearn(rows, outputs, precision):

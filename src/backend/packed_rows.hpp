@@ -12,8 +12,8 @@
 namespace mercer {
 
 enum class LowNumber {
-  int8,  ///< whole multiples of 1/127 of a bound, summed exactly: an error of 2⁻⁹ of the bound in every feature
-  bf16,  ///< 8 bits of mantissa, summed in float: an error of 2⁻⁹ of the feature itself
+  int8,  ///< whole multiples of 1/127 of a bound, summed exactly: features are off by at most 2⁻⁸ of the bound
+  bf16,  ///< 8 bits of mantissa, summed in float: by at most 2⁻⁸ of the feature itself
 };
 
 /// What multiplies them. `automatic` is the best this CPU has; environment variable MERCER_PACKED overrides it.

@@ -1,5 +1,7 @@
 #include "model/ridge_plan.hpp"
 
+#include <mercer/threads.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -23,7 +25,10 @@ constexpr double fresh_page_seconds = 0.25e-9;
 /// the rows over and over makes passes far more expensive than they are in memory is that put right.
 constexpr double clearly_longer = 1.5;
 
-constexpr Index sample_rows = 2048;
+/// Enough that every thread finds work in it.
+Index sample_rows() {
+  return 256 * std::clamp<Index>(threads(), 8, 32);
+}
 
 /// Seconds per row.
 struct RowCosts {
@@ -47,7 +52,7 @@ RowCosts row_costs(const FeatureMap& map, RowSource& rows) {
   RowBlock block;
   rows.rewind();
   const Stopwatch watch;
-  if (!rows.next(sample_rows, block)) return {};
+  if (!rows.next(sample_rows(), block)) return {};
   RowCosts costs;
   costs.weighted = !block.weights.empty();
   costs.read = watch.seconds() / static_cast<double>(block.rows());

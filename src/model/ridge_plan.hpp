@@ -28,7 +28,8 @@ double foreseen_coarseness(GramPrecision gram, double ridge);
 /// Compares a Gram matrix in full precision with a coarse one and some passes over the rows: each pass reads the rows again,
 /// and computes their features again unless a quarter of the budget (`options.memory_bytes`) holds them and memory is
 /// faster. About 0.1 s for measurements. A solver that was asked for is not put in question. Where standard deviations are
-/// to be kept, Gram matrices too coarse for them are not tried; where the penalty is to be chosen, only the cheapest is.
+/// to be kept, Gram matrices too coarse for them are not tried; where the penalty is to be chosen, only the cheapest is,
+/// bf16 or better.
 RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision, bool standard_deviations,
                      const FitOptions& options);
 

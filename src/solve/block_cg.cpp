@@ -117,7 +117,7 @@ class Drift {
   /// preconditioner dᵀAd is about rᵀz, and the step about 1.
   bool rough_will_do(ConstMatrix d, const std::vector<double>& rz, const std::vector<double>& bb,
                      const BlockCgOptions& options, Index judged) const {
-    if (!model_.rough) return false;
+    if (!model_.rough || !trusted_) return false;
     const std::vector<double> dd = column_dots(d, d);
     for (std::size_t k = 0; k < at(judged); ++k) {
       const double after = bound_[k] + 1.5 * model_.rough_unit * error(dd[k], rz[k]);
@@ -127,16 +127,24 @@ class Drift {
   }
   void add(double unit, ConstMatrix d, const std::vector<double>& curvature, const std::vector<double>& step) {
     const std::vector<double> dd = column_dots(d, d);
-    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] += unit * step[k] * error(dd[k], curvature[k]);
+    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] += unit * std::abs(step[k]) * error(dd[k], curvature[k]);
   }
-  void reset() { std::ranges::fill(bound_, 0.0); }
+  /// After a residual b - Ax was computed from `image` = Ax and found larger than the bound said: what that is off by is all
+  /// there is, and nothing rough is trusted any more.
+  void restart(ConstMatrix x, ConstMatrix image) {
+    const std::vector<double> xx = column_dots(x, x);
+    const std::vector<double> energy = column_dots(x, image);
+    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] = model_.unit * error(xx[k], energy[k]);
+    trusted_ = false;
+  }
 
   /// Of the judged columns, relative; infinite without a model.
   double relative(const std::vector<double>& bb, Index judged) const {
     if (model_.unit == 0) return std::numeric_limits<double>::infinity();
     double largest = 0;
     for (std::size_t k = 0; k < at(judged); ++k) {
-      if (bb[k] > 0) largest = std::max(largest, bound_[k] / std::sqrt(bb[k]));
+      const double one = bb[k] > 0 ? bound_[k] / std::sqrt(bb[k]) : 0.0;
+      if (!(one <= largest)) largest = one;  // not a number stays so
     }
     return largest;
   }
@@ -144,6 +152,7 @@ class Drift {
  private:
   const RoundingModel& model_;
   std::vector<double> bound_;
+  bool trusted_ = true;
 };
 
 void subtract(ConstMatrix a, ConstMatrix b, MutMatrix out) {
@@ -180,6 +189,7 @@ BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precond
     const double vouched = outcome.residual + drift.relative(bb, judged);
     if (vouched <= options.tolerance) {
       outcome.residual = vouched;
+      outcome.vouched = true;
       subtract(b, r, image);
       break;
     }
@@ -195,7 +205,7 @@ BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precond
       if (!(outcome.residual > options.tolerance) || outcome.rounding || last) break;
       if (claims_done) {
         lanczos.stop();
-        drift.reset();
+        drift.restart(x, image);
         r = z;
         precondition(r, z);
         direction = z;

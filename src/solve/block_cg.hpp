@@ -32,6 +32,7 @@ struct BlockCgOutcome {
   /// max over columns of ‖b - Ax‖/‖b‖: by a last application of A, or, where the rounding model vouches for it, that of the
   /// recurrence and what it may be off. May be NaN.
   double residual = 0;
+  bool vouched = false;   ///< the latter; `image` is then b less the residual of the recurrence
   bool rounding = false;  ///< A is not applied precisely enough for more
   /// The least and the largest eigenvalue of M⁻¹A (M the preconditioner) that the iterations saw, by Lanczos' tridiagonal
   /// matrices: how well M stands for A, for any other use of it. From inside of the true spectrum; 1 and 1 without

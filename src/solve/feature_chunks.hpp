@@ -18,7 +18,7 @@ class FeatureChunks {
   struct Chunk {
     Index slot = 0;
     Index first_row = 0;            ///< in the whole data
-    Index row_in_block = 0;         ///< even
+    Index row_in_block = 0;         ///< a multiple of 8
     bool last_of_slot = false;      ///< of this block
     MatrixView<const Real> inputs;  ///< empty where features were kept
     MatrixView<const Real> features;

@@ -126,7 +126,9 @@ Index LowGram::most_summed_rows() const {
 
 void LowGram::end_block() {
   if (precision_ == GramPrecision::float32) {
-    accumulate_gram<float>(rows_.view().row_range(0, row_count_), sum_);
+    constexpr Index rows = 2048;  // float sums of more would lose digits
+    for (Index first = 0; first < row_count_; first += rows)
+      accumulate_gram<float>(rows_.view().row_range(first, std::min(rows, row_count_ - first)), sum_);
     return;
   }
   if (summed_rows_ > 0 && summed_rows_ + row_count_ > most_summed_rows()) flush();

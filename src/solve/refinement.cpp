@@ -21,6 +21,15 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
+/// Whether the residuals are so small a part of the targets that their squares want precise products.
+bool little_left(const NormalSystem& system, const RidgeSolution& solution) {
+  const double left = std::max(system.weight - solution.degrees_of_freedom, 0.01 * system.weight);
+  for (std::size_t a = 0; a < solution.noise.size(); ++a) {
+    if (!(solution.noise[a] * left >= 1e-3 * system.target_square[a])) return true;
+  }
+  return false;
+}
+
 std::vector<double> random_signs(Index count) {
   const Stream stream(0, "probe");
   std::vector<double> signs(at(count));
@@ -169,18 +178,20 @@ Refinement::Systems Refinement::prepare(double ridge) const {
   // large), is below the ridge, and it can be without a shift.
   const auto factor = [&](const auto& with, double copies) {
     if (frobenius(system_.gram) * coupling_square(s.gain) <= 1e7 * ridge) {
-      BasicShiftedFactor<float> f = with(float{});
-      if (f.failed < 0) return keep(std::move(f), copies);
+      try {
+        return keep(with(float{}, Shift::never), copies);
+      } catch (const NotPositiveDefinite&) {  // double and a shift will do
+      }
     }
-    keep(with(double{}), copies);
+    keep(with(double{}, Shift::coarse), copies);
   };
   if (!coupling.is_constant()) {
     s.rhs = Matrix<double>(coupling.parameters(), 1);
     coupling.contract(system_.cross, s.rhs.values());
     s.gain = {1.0};
     factor(
-        [&]<class Real>(Real) {
-          return factor_shifted<Real>([&] { return coupling.normal_matrix<Real>(system_.gram); }, ridge, Shift::coarse);
+        [&]<class Real>(Real, Shift shift) {
+          return factor_shifted<Real>([&] { return coupling.normal_matrix<Real>(system_.gram); }, ridge, shift);
         },
         1.0);
     return s;
@@ -190,7 +201,7 @@ Refinement::Systems Refinement::prepare(double ridge) const {
   s.gain = s.channels.gain;
   if (equal_gain_runs(s.channels).size() <= 1) {
     const double gain = s.gain.empty() ? 1.0 : s.gain.front();
-    factor([&]<class Real>(Real) { return factor_shifted<Real>(system_.gram, gain, ridge, Shift::coarse); },
+    factor([&]<class Real>(Real, Shift shift) { return factor_shifted<Real>(system_.gram, gain, ridge, shift); },
            static_cast<double>(s.gain.size()));
     return s;
   }
@@ -241,13 +252,9 @@ int Refinement::choosing_iterations(double tolerance) {
 }
 
 void Refinement::finish_by_pass(double trace, RidgeSolution& solution) {
-  // Float will do unless little is left of the targets.
-  if (rough_gram_times_) {
+  if (rough_gram_times_ && rough_unit_ <= 1e-6) {
     finish(system_, rough_gram_times_(solution.weights), trace, solution);
-    bool enough = true;
-    for (std::size_t a = 0; a < solution.noise.size(); ++a)
-      enough &= solution.noise[a] * system_.weight >= 1e-3 * system_.target_square[a];
-    if (enough) return;
+    if (!little_left(system_, solution)) return;
   }
   finish(system_, gram_times_(solution.weights), trace, solution);
 }
@@ -293,13 +300,16 @@ RidgeSolution Refinement::solve(const Wish& wish) {
     return solution;
   }
   gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, solution.weights);
-  // The last application of the operator gave γGθ + ridge·θ: G W = Gθ Bᵀ needs no further pass.
+  // Conjugate gradients know Aθ = γGθ + ridge·θ: G W = Gθ Bᵀ needs no further pass, unless little is left of the targets and
+  // that is known within the residual only.
   for (Index i = 0; i < theta.rows(); ++i) {
     for (Index k = 0; k < theta.cols(); ++k) theta(i, k) = (outcome.image(i, k) - ridge * theta(i, k)) / systems.gain[at(k)];
   }
   Matrix<double> gram_weights(coupling.columns(), coupling.outputs());
   gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, gram_weights);
   finish(system_, gram_weights, systems.trace, solution);
+  if (outcome.vouched && little_left(system_, solution))
+    finish(system_, gram_times_(solution.weights), systems.trace, solution);
   if (keep == Uncertainty::none) return solution;
   if (systems.eigen.values.empty()) {
     keep_channels(systems.channels, systems.channels.order, true, keep, systems.take_factor(), solution.posterior);

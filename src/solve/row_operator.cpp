@@ -50,7 +50,7 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
   const Matrix<double> products = adjoint_pass(
       p + 1,
       [&](const Chunk& chunk, MatrixView<Real> f) {
-        if (chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0) add_difference(chunk, squares.row(chunk.slot));
+        add_difference(chunk, squares.row(chunk.slot));
         const std::span<double> sum = sums.row(chunk.slot);
         for (Index i = 0; i < f.rows; ++i) {
           const double w = chunk.weight(i);
@@ -103,14 +103,24 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
 
 template <class Real>
 void RowOperator<Real>::add_difference(const Chunk& chunk, std::span<double> squares) const {
-  if (chunk.inputs.rows == 0) return;
+  Index row = -1;
+  Real largest = -1;
+  for (Index i = 0; i < chunk.inputs.rows; ++i) {
+    Real square = 0;
+    for (const Real v : chunk.inputs.row(i)) square += v * v;
+    if (square > largest && chunk.weight(i) > 0) {
+      largest = square;
+      row = i;
+    }
+  }
+  if (row < 0) return;
   Matrix<float> x(1, map_.inputs());
   Matrix<float> phi(1, map_.columns());
-  std::ranges::transform(chunk.inputs.row(0), x.row(0).begin(), [](Real v) { return static_cast<float>(v); });
+  std::ranges::transform(chunk.inputs.row(row), x.row(0).begin(), [](Real v) { return static_cast<float>(v); });
   map_.features(x, phi);
   squares[2] += 1;
   for (Index c = 0; c < phi.cols(); ++c) {
-    const auto exact = static_cast<double>(chunk.features(0, c));
+    const auto exact = static_cast<double>(chunk.features(row, c));
     const double off = static_cast<double>(phi(0, c)) - exact;
     squares[0] += off * off;
     squares[1] += exact * exact;

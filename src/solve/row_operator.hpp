@@ -40,8 +40,8 @@ class RowOperator {
   /// Means, Σ w φ~y~ᵀ, Σ w y~², Σ w: everything of the normal system but its Gram matrix, from one pass.
   const NormalSystem& system() const { return system_; }
 
-  /// How far features in float are from these: the root of their mean square difference, relative, by one row in 256. Phases
-  /// of hundreds of turns make it far larger than the rounding of float.
+  /// How far features in float are from these: the root of their mean square difference, relative, by the largest row of
+  /// every chunk. Phases of hundreds of turns make it far larger than the rounding of float.
   double single_unit() const { return single_unit_; }
   double feature_square() const { return feature_square_; }  ///< mean ‖φ(x)‖² of the same rows
 
@@ -61,7 +61,7 @@ class RowOperator {
   template <class Other>
   friend class RowOperator;
   using Chunk = typename FeatureChunks<Real>::Chunk;
-  /// squares += (φ - φ in float)², φ², 1 of the first row of the chunk.
+  /// squares += (φ - φ in float)², φ², 1 of the largest row of the chunk.
   void add_difference(const Chunk& chunk, std::span<double> squares) const;
   Matrix<double> expand(ConstMatrix v) const;
   void contract(ConstMatrix s, MutMatrix out) const;

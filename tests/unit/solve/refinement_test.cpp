@@ -171,15 +171,33 @@ TEST(BlockCg, ARoundingModelBoundsTheResidualThatNobodyLookedAt) {
 
 TEST(Refinement, FeaturesOfLargePhasesAreKnownToBeCoarseInFloat) {
   const FourierMap map = map_of("gaussian(1)", 1, 1, 50);
-  const auto unit = [&](double shift) {
+  const auto unit = [&](double shift, Index every = 1) {
     Data s = data(600, 1, 1);
-    for (double& v : s.x.values()) v += shift;
+    for (Index i = 17; i < 600; i += every) s.x(i, 0) += shift;
     ArrayRows rows = s.rows();
     return RowOperator<double>(map, rows, true, 0, 2, nullptr).single_unit();
   };
   EXPECT_GT(unit(0), 1e-9);
   EXPECT_LT(unit(0), 1e-6);
-  EXPECT_GT(unit(1e5), 1e-4);  // 10⁵ in float is off by up to 4e-3
+  EXPECT_GT(unit(1e5), 1e-4);       // 10⁵ in float is off by up to 4e-3
+  EXPECT_GT(unit(1e5, 500), 1e-4);  // two such rows among 600 do not go unnoticed
+}
+
+TEST(Refinement, NoiseIsRightWhereLittleIsLeftOfTheTargets) {
+  for (const char* kernel : {"gaussian(1.5)", "curl_free(gaussian(1.5))"}) {
+    SCOPED_TRACE(kernel);
+    const Index p = std::string(kernel).starts_with("curl") ? 2 : 1;
+    const FourierMap map = map_of(kernel, 2, p, 60);
+    Data s = data(1500, 2, p);
+    for (Index i = 0; i < s.x.rows(); ++i) {  // without noise: a wave, and its gradient for the field
+      for (Index a = 0; a < p; ++a) s.y(i, a) = std::cos(s.x(i, 0) + (a == 0 ? 1 : 0.5) * s.x(i, 1));
+    }
+    ArrayRows rows = s.rows();
+    const RidgeSolution refined = Refinement(map, rows, {}, nullptr).solve({.penalty = 1e-6, .tolerance = 5e-10});
+    const RidgeSolution exact = solve_cholesky(
+        normal_system(accumulate(map, rows, Precision::double_), map.coupling(), true), 1e-6, Uncertainty::none);
+    for (Index a = 0; a < p; ++a) EXPECT_NEAR(refined.noise[a] / exact.noise[a], 1, 0.05) << exact.noise[a];
+  }
 }
 
 TEST(Refinement, SaysWhenAPenaltyIsTooSmallForIt) {
