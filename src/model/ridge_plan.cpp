@@ -71,7 +71,7 @@ RowCosts row_costs(const FeatureMap& map, RowSource& rows) {
 }  // namespace
 
 double foreseen_coarseness(GramPrecision gram, double ridge) {
-  if (gram == GramPrecision::int8) return 0.014 * std::pow(ridge, -0.8);
+  if (gram == GramPrecision::int8) return 0.008 * std::pow(ridge, -0.58);
   return gram == GramPrecision::bf16 ? 0.0048 * std::pow(ridge, -0.8) : 0.0006 * std::pow(ridge, -0.85);
 }
 
