@@ -225,23 +225,23 @@ double Refinement::coupling_square(const std::vector<double>& gain) const {
 }
 
 RoundingModel Refinement::rounding_model(const Systems& systems, BlockOperator rough) const {
-  // n rows with m features of mean square k/m, each off by u of itself: Ed has norm u·√(nk/m)·‖d‖ where the errors of a row
-  // are independent. Rows may err alike (a rounded frequency moves them all one way; some are there twice): Zᵀ(Ed) is
-  // bounded by ‖Z‖, whose square is at most ‖G‖_F, or a hundredth of nk where G is too coarse to tell. Eᵀ(Zd) has norm
-  // u·√k·‖Zd‖.
+  // n rows with m features of mean square k/m, each off by u of itself: Zᵀ(Ed) has norm u·k·√(n/m)·‖d‖ and Eᵀ(Zd) u·√k·‖Zd‖
+  // where errors are independent. Rows may err alike (a rounded frequency moves them all one way; some are there twice), and
+  // so may the features of a row (a rounded input): then Ed has norm u·√(nk/m)·‖d‖ or u·‖Zd‖, and Zᵀ(Ed) ‖Z‖ times that.
+  // ‖Z‖² is at most ‖G‖_F, or a hundredth of nk where G is too coarse to tell.
   constexpr double independent = 16;
-  constexpr double alike = 4;
+  constexpr double alike = 2;
   const double rows = system_.weight;
   double means = 0;
   for (const double mean : system_.mean_feature) means += mean * mean;
   const double scalar_square = std::max(feature_square_, means + trace(system_.gram) / rows);
   const double share = std::max(0.01, frobenius(system_.gram) / (rows * scalar_square));
   const double square = coupling_square(systems.gain) * scalar_square;
+  const double dependence = std::max(independent, alike * std::sqrt(rows * share));
   RoundingModel model;
   model.unit = unit_;
-  model.norm = square * std::sqrt(rows / static_cast<double>(systems.rhs.rows())) *
-               std::max(independent, alike * std::sqrt(rows * share));
-  model.energy = independent * std::sqrt(square);
+  model.norm = dependence * square * std::sqrt(rows / static_cast<double>(systems.rhs.rows()));
+  model.energy = dependence * std::sqrt(square);
   model.rough = std::move(rough);
   model.rough_unit = rough_unit_;
   return model;
