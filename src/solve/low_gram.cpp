@@ -116,7 +116,7 @@ template void LowGram::add(Index, MatrixView<const double>, std::span<const doub
 Index LowGram::most_summed_rows() const {
   switch (precision_) {
     case GramPrecision::int8:
-      return (Index{1} << 31) / (127 * 127);
+      return (Index{1} << 31) / (Index{127} * 127);
     case GramPrecision::bf16:
       return Index{1} << 16;
     default:

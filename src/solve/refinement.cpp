@@ -152,7 +152,7 @@ Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setu
 }
 
 LowGram Refinement::low_gram() const {
-  return LowGram(map_.columns(), block_rows_, gram_, map_.bounds());
+  return {map_.columns(), block_rows_, gram_, map_.bounds()};
 }
 
 void Refinement::improve(GramPrecision gram) {
