@@ -134,7 +134,9 @@ Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setu
     low.move_into(system_);
     apply_ = [op](ConstMatrix v, MutMatrix out) { op->apply(v, out); };
     if constexpr (std::is_same_v<Real, double>) {
-      if (!op->keeps_features()) {
+      // By the kind of map, not by whether features are kept, which the clock decides: the same command, the same digits.
+      // Features without bounds (anchors, polynomials) may cost far more to compute than to keep.
+      if (!map.bounds().empty()) {
         const auto rough = std::make_shared<RowOperator<float>>(*op);
         rough_unit_ = std::max(op->single_unit(), static_cast<double>(std::numeric_limits<float>::epsilon()) / 2);
         rough_ = [rough](ConstMatrix v, MutMatrix out) { rough->apply(v, out); };
