@@ -32,7 +32,6 @@ TEST(RefinedFit, GivesTheDirectAnswer) {
 }
 
 TEST(RefinedFit, BytesServeWhereFeaturesHaveBoundsAndRowsNoWeights) {
-  if (!is_fast(LowNumber::int8)) GTEST_SKIP() << "no fast products of bytes on this CPU";
   Data s = raw_data(6000, 3, 1);
   FitOptions options;
   options.kernel = "gaussian(2)";
@@ -41,7 +40,8 @@ TEST(RefinedFit, BytesServeWhereFeaturesHaveBoundsAndRowsNoWeights) {
   options.uncertainty = "none";
   ArrayRows rows = s.rows();
   const Model plain = fit(rows, options);
-  EXPECT_TRUE(plain.summary().gram.starts_with("int8")) << plain.summary().gram;
+  // Where the CPU multiplies bytes no faster than floats something else serves; the answer is the same.
+  EXPECT_EQ(plain.summary().gram.starts_with("int8"), is_fast(LowNumber::int8)) << plain.summary().gram;
   options.precision = "float64";
   EXPECT_LT(relative(dense(mean_of(plain, s.x)), dense(mean_of(fit(rows, options), s.x))), 1e-7);
   options.precision = "auto";
