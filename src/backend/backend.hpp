@@ -65,6 +65,8 @@ void cell_polynomials(const double* coefficients, const double* whole, const dou
 void mirror_lower(MutMatrix a);
 
 Matrix<double> transposed(ConstMatrix a);
+/// a_kᵀb_k of every column.
+std::vector<double> column_dots(ConstMatrix a, ConstMatrix b);
 
 /// Lower Cholesky factor in place (upper triangle untouched): A = LLᵀ. Returns -1, or the first pivot that is not positive.
 Index cholesky(MutMatrix a);

@@ -82,18 +82,38 @@ void Coupling::contract(ConstMatrix v, std::span<double> theta) const {
 
 template <class Real>
 Matrix<Real> Coupling::normal_matrix(ConstMatrix g) const {
+  // Row (c, a) is Σ_o B_c(o, a)·B(o, ·) times row c of G, every entry of it as often as its column has parameters: with B of
+  // all columns side by side (outputs × parameters) these are loops over contiguous numbers.
   const Index p = outputs_;
+  Matrix<double> beside(p, parameters_);
+  for (Index c = 0; c < columns_; ++c) {
+    const Column one = column(c);
+    for (Index o = 0; o < p; ++o) {
+      for (Index a = 0; a < one.width; ++a) beside(o, one.parameter + a) = one.factor[o * one.width + a];
+    }
+  }
   Matrix<Real> m(parameters_, parameters_);
   parallel_for(columns_, [&](Index c) {
+    thread_local std::vector<double> repeated;
+    thread_local std::vector<double> sum;
     const Column row = column(c);
+    const Index end = row.parameter + row.width;
+    repeated.resize(static_cast<std::size_t>(end));
+    sum.resize(static_cast<std::size_t>(end));
     for (Index d = 0; d <= c; ++d) {
       const Column col = column(d);
-      for (Index a = 0; a < row.width; ++a) {
-        for (Index b = 0; b < col.width; ++b) {
-          double inner = 0;
-          for (Index o = 0; o < p; ++o) inner += row.factor[o * row.width + a] * col.factor[o * col.width + b];
-          m(row.parameter + a, col.parameter + b) = static_cast<Real>(g(c, d) * inner);
-        }
+      std::fill_n(repeated.data() + col.parameter, col.width, g(c, d));
+    }
+    for (Index a = 0; a < row.width; ++a) {
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (Index o = 0; o < p; ++o) {
+        const double b = row.factor[o * row.width + a];
+        const double* other = beside.row(o).data();
+        for (Index j = 0; j < end; ++j) sum[static_cast<std::size_t>(j)] += b * other[j];
+      }
+      Real* out = m.row(row.parameter + a).data();
+      for (Index j = 0; j < end; ++j) {
+        out[j] = static_cast<Real>(repeated[static_cast<std::size_t>(j)] * sum[static_cast<std::size_t>(j)]);
       }
     }
   });

@@ -45,6 +45,7 @@ class RefinedFit {
     wish.keep = keep();
     wish.most_iterations =
         options_.penalty ? affordable_iterations(state_.map->columns()) : Refinement::choosing_iterations(wish.tolerance);
+    wish.plain = !options_.penalty;
     if (!options_.penalty) {
       const NormalSystem& system = refinement.system();
       std::optional<EigenSystem> eigen;

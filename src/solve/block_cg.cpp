@@ -15,14 +15,6 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-std::vector<double> column_dots(ConstMatrix a, ConstMatrix b) {
-  std::vector<double> dots(at(a.cols), 0.0);
-  for (Index i = 0; i < a.rows; ++i) {
-    for (Index k = 0; k < a.cols; ++k) dots[at(k)] += a(i, k) * b(i, k);
-  }
-  return dots;
-}
-
 /// max_k ‖r_k‖/‖b_k‖ over the first columns; not a number when any of them is not.
 double largest_ratio(ConstMatrix r, const std::vector<double>& bb, Index judged) {
   const std::vector<double> rr = column_dots(r, r);
@@ -58,39 +50,29 @@ class Lanczos {
  public:
   explicit Lanczos(Index columns) : columns_(at(columns)) {}
 
-  /// After an iteration with these steps, and rᵀz before and after it. Columns that have come to rest are not followed any
-  /// more.
-  void add(const std::vector<double>& step, const std::vector<double>& rz, const std::vector<double>& next) {
-    for (std::size_t k = 0; k < columns_.size(); ++k) {
-      Column& c = columns_[k];
-      const double beta = next[k] / rz[k];
-      if (c.at_rest || c.diagonal.size() >= most) continue;
-      if (!(step[k] > 0) || !std::isfinite(beta)) {
-        c.at_rest = true;
-        continue;
-      }
-      c.diagonal.push_back(1 / step[k] + c.carry);
-      c.carry = beta / step[k];
-      c.beside.push_back(std::sqrt(std::max(beta, 0.0)) / step[k]);
+  /// After an iteration of column k with this step, and rᵀz before and after it.
+  void add(std::size_t k, double step, double rz, double next) {
+    Column& c = columns_[k];
+    const double beta = next / rz;
+    if (c.at_rest || c.diagonal.size() >= most) return;
+    if (!(step > 0) || !std::isfinite(beta)) {
+      c.at_rest = true;
+      return;
     }
+    c.diagonal.push_back(1 / step + c.carry);
+    c.carry = beta / step;
+    c.beside.push_back(std::sqrt(std::max(beta, 0.0)) / step);
   }
-  void stop() {
-    for (Column& c : columns_) c.at_rest = true;
+  /// Column k goes on from another vector.
+  void restart(std::size_t k) {
+    look(columns_[k]);
+    columns_[k] = {};
   }
 
-  void extremes(double& least, double& largest) const {
-    for (const Column& c : columns_) {
-      const auto n = static_cast<Index>(c.diagonal.size());
-      if (n == 0) continue;
-      Matrix<double> t(n, n);
-      for (Index i = 0; i < n; ++i) {
-        t(i, i) = c.diagonal[at(i)];
-        if (i > 0) t(i, i - 1) = c.beside[at(i - 1)];
-      }
-      const std::vector<double> values = eigh(t).values;
-      least = std::min(least, values.front());
-      largest = std::max(largest, values.back());
-    }
+  void extremes(double& least, double& largest) {
+    for (const Column& c : columns_) look(c);
+    least = least_;
+    largest = largest_;
   }
 
  private:
@@ -99,9 +81,24 @@ class Lanczos {
     std::vector<double> diagonal;
     std::vector<double> beside;
     double carry = 0;
-    bool at_rest = false;
+    bool at_rest = false;  ///< what follows is rounding
   };
+  void look(const Column& c) {
+    const auto n = static_cast<Index>(c.diagonal.size());
+    if (n == 0) return;
+    Matrix<double> t(n, n);
+    for (Index i = 0; i < n; ++i) {
+      t(i, i) = c.diagonal[at(i)];
+      if (i > 0) t(i, i - 1) = c.beside[at(i - 1)];
+    }
+    const std::vector<double> values = eigh(t).values;
+    least_ = std::min(least_, values.front());
+    largest_ = std::max(largest_, values.back());
+  }
+
   std::vector<Column> columns_;
+  double least_ = 1;
+  double largest_ = 1;
 };
 
 /// How far the residual of the recurrence may be from the true one, of every column.
@@ -109,33 +106,20 @@ class Drift {
  public:
   Drift(const RoundingModel& model, Index columns) : model_(model), bound_(at(columns), 0.0) {}
 
-  /// What an application to d errs by, at unit 1.
-  double error(double square, double energy) const {
-    return model_.norm * std::sqrt(square) + model_.energy * std::sqrt(std::max(energy, 0.0));
-  }
-  /// Whether a rough application to these directions leaves half of the tolerance to the recurrence. With a good
-  /// preconditioner dᵀAd is about rᵀz, and the step about 1.
-  bool rough_will_do(ConstMatrix d, const std::vector<double>& rz, const std::vector<double>& bb,
-                     const BlockCgOptions& options, Index judged) const {
-    if (!model_.rough || !trusted_) return false;
+  /// After precise applications to d, taken by these steps.
+  void add(ConstMatrix d, const std::vector<double>& curvature, const std::vector<double>& step) {
     const std::vector<double> dd = column_dots(d, d);
-    for (std::size_t k = 0; k < at(judged); ++k) {
-      const double after = bound_[k] + 1.5 * model_.rough_unit * error(dd[k], rz[k]);
-      if (!(after <= 0.5 * options.tolerance * std::sqrt(bb[k])) && bb[k] > 0) return false;
-    }
-    return true;
+    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] += std::abs(step[k]) * error(dd[k], curvature[k]);
   }
-  void add(double unit, ConstMatrix d, const std::vector<double>& curvature, const std::vector<double>& step) {
-    const std::vector<double> dd = column_dots(d, d);
-    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] += unit * std::abs(step[k]) * error(dd[k], curvature[k]);
+  /// After others, off by these norms.
+  void add(const std::vector<double>& errors, const std::vector<double>& step) {
+    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] += std::abs(step[k]) * errors[k];
   }
-  /// After a residual b - Ax was computed from `image` = Ax and found larger than the bound said: what that is off by is all
-  /// there is, and nothing rough is trusted any more.
+  /// After b - Ax was computed from `image` = Ax.
   void restart(ConstMatrix x, ConstMatrix image) {
     const std::vector<double> xx = column_dots(x, x);
     const std::vector<double> energy = column_dots(x, image);
-    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] = model_.unit * error(xx[k], energy[k]);
-    trusted_ = false;
+    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] = error(xx[k], energy[k]);
   }
 
   /// Of the judged columns, relative; infinite without a model.
@@ -150,9 +134,11 @@ class Drift {
   }
 
  private:
+  double error(double square, double energy) const {
+    return model_.unit * (model_.norm * std::sqrt(square) + model_.energy * std::sqrt(std::max(energy, 0.0)));
+  }
   const RoundingModel& model_;
   std::vector<double> bound_;
-  bool trusted_ = true;
 };
 
 void subtract(ConstMatrix a, ConstMatrix b, MutMatrix out) {
@@ -161,84 +147,222 @@ void subtract(ConstMatrix a, ConstMatrix b, MutMatrix out) {
   }
 }
 
+class BlockCg {
+ public:
+  BlockCg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix b, MutMatrix x,
+          const BlockCgOptions& options)
+      : apply_(apply),
+        precondition_(precondition),
+        options_(options),
+        judged_(options.judged < 0 ? b.cols : options.judged),
+        b_(b),
+        x_(x),
+        r_(b),
+        z_(b.rows, b.cols),
+        direction_(b.rows, b.cols),
+        image_(b.rows, b.cols),
+        bb_(column_dots(b, b)),
+        step_(at(b.cols), 1.0),
+        lanczos_(b.cols),
+        drift_(options.rounding, b.cols),
+        trusts_rough_(static_cast<bool>(options.rough)) {
+    precondition_(r_, z_);
+    direction_ = z_;
+    rz_ = column_dots(r_, z_);
+  }
+
+  BlockCgOutcome run(Progress* progress) {
+    while (!done(progress)) {
+      if (wants_truth()) {
+        if (from_truth()) break;
+      } else if (exhausted()) {
+        break;
+      } else {
+        iterate();
+      }
+      ++outcome_.iterations;
+    }
+    lanczos_.extremes(outcome_.least_ritz, outcome_.largest_ritz);
+    outcome_.image = std::move(image_);
+    return std::move(outcome_);
+  }
+
+ private:
+  static constexpr int check_every = 25;
+  /// The slowest gain per iteration (in the norm of M⁻¹) with which the next step can be foreseen. One iteration is not
+  /// enough to know it: what there is of b is smooth, and what remains of it is not.
+  static constexpr double slowest = 0.1;
+
+  double off() const { return drift_.relative(bb_, judged_); }
+  /// Whether a step can be taken unseen; and how much of the residual to expect after it.
+  bool foresees() const { return steps_ >= 2 && gain_ < slowest; }
+  double foreseen() const {
+    if (!foresees() || steps_since_ == 0) return std::numeric_limits<double>::infinity();
+    return 4 * std::max(gain_, outcome_.residual / before_) * outcome_.residual;
+  }
+  bool last() const { return outcome_.iterations >= options_.most_iterations || std::isnan(outcome_.residual); }
+
+  bool done(Progress* progress) {
+    outcome_.residual = largest_ratio(r_, bb_, judged_);
+    report(progress, "conjugate gradients",
+           outcome_.residual < 1 ? std::log(std::max(outcome_.residual, 1e-300)) / std::log(options_.tolerance) : 0.0);
+    if (outcome_.residual + off() <= options_.tolerance) {
+      outcome_.residual += off();
+      outcome_.vouched = true;
+      subtract(b_, r_, image_);
+      return true;
+    }
+    const double expected = foreseen() + off();
+    before_ = outcome_.residual;
+    if (options_.foresee && expected <= options_.tolerance) {
+      step_on();
+      outcome_.residual = expected;
+      outcome_.vouched = true;
+      image_ = Matrix<double>(b_);
+      return true;
+    }
+    return false;
+  }
+
+  /// The step that would come next, at the length of the one before.
+  void step_on() {
+    for (Index i = 0; i < x_.rows; ++i) {
+      for (Index k = 0; k < judged_; ++k) x_(i, k) += step_[at(k)] * direction_(i, k);
+    }
+  }
+
+  bool wants_truth() const {
+    if (outcome_.residual <= options_.tolerance || last()) return true;
+    return rough_since_ > 0 && off() > gain_ * outcome_.residual;
+  }
+
+  /// One application to x itself, and conjugate gradients from there; whether they are at an end. Columns that are not
+  /// judged go on as if nothing were.
+  bool from_truth() {
+    const double claimed = outcome_.residual;
+    const double allowed = 2 * (claimed + (rough_since_ > 0 ? off() : 0.0));
+    if (foresees() && !last()) step_on();
+    Matrix<double> in = direction_;
+    for (Index i = 0; i < in.rows(); ++i) std::copy_n(x_.row(i).begin(), judged_, in.row(i).begin());
+    apply_(in, image_);
+    Matrix<double> truth(b_.rows, b_.cols);
+    subtract(b_, image_, truth);
+    outcome_.residual = largest_ratio(truth, bb_, judged_);
+    if (rough_since_ > 0) {
+      trusts_rough_ = trusts_rough_ && outcome_.residual <= allowed;
+    } else {
+      outcome_.rounding = outcome_.residual > allowed && outcome_.residual > 0.5 * last_true_;
+    }
+    last_true_ = outcome_.residual;
+    rough_since_ = 0;
+    if (!(outcome_.residual > options_.tolerance) || outcome_.rounding || last()) return true;
+    drift_.restart(x_, image_);
+    update(judged_, truth);
+    return false;
+  }
+
+  /// Every so often, whether the truth is lagging behind.
+  bool exhausted() {
+    if (trusts_rough_ || outcome_.iterations == 0 || outcome_.iterations % check_every != 0) return false;
+    const double claimed = outcome_.residual;
+    apply_(x_, image_);
+    subtract(b_, image_, z_);
+    outcome_.residual = largest_ratio(z_, bb_, judged_);
+    outcome_.rounding = outcome_.residual > 2 * claimed && outcome_.residual > 0.5 * last_true_;
+    last_true_ = outcome_.residual;
+    return !(outcome_.residual > options_.tolerance) || outcome_.rounding;
+  }
+
+  void iterate() {
+    if (!trusts_rough_) {
+      apply_(direction_, image_);
+      const Matrix<double> d = direction_;
+      const std::vector<double> curvature = column_dots(d, image_);
+      update(0, {});
+      drift_.add(d, curvature, step_);
+      return;
+    }
+    const std::vector<double> errors = options_.rough(direction_, image_);
+    const std::vector<double> before = column_dots(r_, r_);
+    update(0, {});
+    drift_.add(errors, step_);
+    ++outcome_.rough;
+    ++rough_since_;
+    // An application that is off by more than a tenth of the residual gains nothing.
+    for (std::size_t k = 0; k < at(judged_); ++k) trusts_rough_ = trusts_rough_ && !(errors[k] > 0.1 * std::sqrt(before[k]));
+  }
+
+  /// By `image_`: the first columns have a new residual and start afresh, the others take the step along their direction.
+  void update(Index fresh, ConstMatrix residual) {
+    const std::vector<double> curvature = column_dots(direction_, image_);
+    if (fresh < judged_) {
+      ++steps_;
+      ++steps_since_;
+    } else {
+      steps_since_ = 0;
+    }
+    for (std::size_t k = at(fresh); k < step_.size(); ++k) step_[k] = curvature[k] > 0 ? rz_[k] / curvature[k] : 0.0;
+    for (Index i = 0; i < r_.rows(); ++i) {
+      for (Index k = 0; k < fresh; ++k) r_(i, k) = residual(i, k);
+      for (Index k = fresh; k < r_.cols(); ++k) {
+        x_(i, k) += step_[at(k)] * direction_(i, k);
+        r_(i, k) -= step_[at(k)] * image_(i, k);
+      }
+    }
+    precondition_(r_, z_);
+    const std::vector<double> next = column_dots(r_, z_);
+    std::vector<double> beta(next.size(), 0.0);
+    for (std::size_t k = 0; k < beta.size(); ++k) {
+      if (k < at(fresh)) {
+        lanczos_.restart(k);
+        continue;
+      }
+      lanczos_.add(k, step_[k], rz_[k], next[k]);
+      if (!(rz_[k] > 0)) continue;
+      beta[k] = next[k] / rz_[k];
+      if (k < at(judged_)) gain_ = std::max(gain_, std::sqrt(std::max(beta[k], 0.0)));
+    }
+    for (Index i = 0; i < r_.rows(); ++i) {
+      for (Index k = 0; k < r_.cols(); ++k) direction_(i, k) = z_(i, k) + beta[at(k)] * direction_(i, k);
+    }
+    rz_ = next;
+  }
+
+  const BlockOperator& apply_;
+  const BlockOperator& precondition_;
+  const BlockCgOptions& options_;
+  Index judged_;
+  ConstMatrix b_;
+  MutMatrix x_;
+  Matrix<double> r_;
+  Matrix<double> z_;  ///< M⁻¹r
+  Matrix<double> direction_;
+  Matrix<double> image_;
+  std::vector<double> bb_;
+  std::vector<double> rz_;
+  std::vector<double> step_;  ///< the last ones
+  int steps_ = 0;             ///< of the judged columns
+  int steps_since_ = 0;       ///< those since they started afresh
+  double gain_ = 0;           ///< √(rᵀz after / before), the largest of any of them
+  double before_ = 1;         ///< the residual before the last step
+  double last_true_ = std::numeric_limits<double>::infinity();
+  Lanczos lanczos_;
+  Drift drift_;
+  bool trusts_rough_;
+  int rough_since_ = 0;  ///< rough applications since the residual was last computed from x
+  BlockCgOutcome outcome_;
+};
+
 }  // namespace
 
 BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix targets, MutMatrix x,
                         const BlockCgOptions& options, Progress* progress) {
-  constexpr int check_every = 25;
-  const Index judged = options.judged < 0 ? targets.cols : options.judged;
   const std::vector<double> scales = column_scales(targets);
   Matrix<double> scaled{targets};
   scale_columns(scaled, scales, false);
-  const ConstMatrix b = scaled;
-  Matrix<double> r{b};
-  Matrix<double> z(b.rows, b.cols);
-  precondition(r, z);
-  Matrix<double> direction = z;
-  Matrix<double> image(b.rows, b.cols);
-  std::vector<double> rz = column_dots(r, z);
-  const std::vector<double> bb = column_dots(b, b);
-  BlockCgOutcome outcome;
-  double last_true = std::numeric_limits<double>::infinity();
-  Lanczos lanczos(b.cols);
-  Drift drift(options.rounding, b.cols);
-  for (;; ++outcome.iterations) {
-    outcome.residual = largest_ratio(r, bb, judged);
-    report(progress, "conjugate gradients",
-           outcome.residual < 1 ? std::log(std::max(outcome.residual, 1e-300)) / std::log(options.tolerance) : 0.0);
-    const double vouched = outcome.residual + drift.relative(bb, judged);
-    if (vouched <= options.tolerance) {
-      outcome.residual = vouched;
-      outcome.vouched = true;
-      subtract(b, r, image);
-      break;
-    }
-    const bool claims_done = outcome.residual <= options.tolerance;
-    const bool last = outcome.iterations >= options.most_iterations || std::isnan(outcome.residual);
-    if (claims_done || last || (outcome.iterations > 0 && outcome.iterations % check_every == 0)) {
-      const double claimed = outcome.residual;
-      apply(x, image);
-      subtract(b, image, z);
-      outcome.residual = largest_ratio(z, bb, judged);
-      outcome.rounding = outcome.residual > 2 * claimed && outcome.residual > 0.5 * last_true;
-      last_true = outcome.residual;
-      if (!(outcome.residual > options.tolerance) || outcome.rounding || last) break;
-      if (claims_done) {
-        lanczos.stop();
-        drift.restart(x, image);
-        r = z;
-        precondition(r, z);
-        direction = z;
-        rz = column_dots(r, z);
-      }
-    }
-    const bool rough = drift.rough_will_do(direction, rz, bb, options, judged);
-    (rough ? options.rounding.rough : apply)(direction, image);
-    if (rough) ++outcome.rough;
-    const std::vector<double> curvature = column_dots(direction, image);
-    std::vector<double> step(curvature.size(), 0.0);
-    for (std::size_t k = 0; k < step.size(); ++k) step[k] = curvature[k] > 0 ? rz[k] / curvature[k] : 0.0;
-    drift.add(rough ? options.rounding.rough_unit : options.rounding.unit, direction, curvature, step);
-    for (Index i = 0; i < b.rows; ++i) {
-      for (Index k = 0; k < b.cols; ++k) {
-        x(i, k) += step[at(k)] * direction(i, k);
-        r(i, k) -= step[at(k)] * image(i, k);
-      }
-    }
-    precondition(r, z);
-    const std::vector<double> next = column_dots(r, z);
-    lanczos.add(step, rz, next);
-    for (Index i = 0; i < b.rows; ++i) {
-      for (Index k = 0; k < b.cols; ++k) {
-        direction(i, k) = z(i, k) + (rz[at(k)] > 0 ? next[at(k)] / rz[at(k)] : 0.0) * direction(i, k);
-      }
-    }
-    rz = next;
-  }
-  lanczos.extremes(outcome.least_ritz, outcome.largest_ritz);
+  BlockCgOutcome outcome = BlockCg(apply, precondition, scaled, x, options).run(progress);
   scale_columns(x, scales, true);
-  scale_columns(image, scales, true);
-  outcome.image = std::move(image);
+  scale_columns(outcome.image, scales, true);
   return outcome;
 }
 

@@ -2,21 +2,22 @@
 #include <mercer/progress.hpp>
 
 #include <functional>
+#include <vector>
 
 #include "base/matrix.hpp"
 
 namespace mercer {
 
 using BlockOperator = std::function<void(ConstMatrix in, MutMatrix out)>;
+/// A less precise A, and how far every column of `out` may be off: ‖out_k - A in_k‖.
+using RoughOperator = std::function<std::vector<double>(ConstMatrix in, MutMatrix out)>;
 
 /// How far an application of A to d is off, by roundings of unit u in features and sums that are as good as independent:
 ///     u·(norm·‖d‖ + energy·√(dᵀAd)).
 struct RoundingModel {
-  double unit = 0;  ///< of A; 0: not known
+  double unit = 0;  ///< 0: not known
   double norm = 0;
   double energy = 0;
-  BlockOperator rough;  ///< the same operator at the unit `rough_unit`, faster; or empty
-  double rough_unit = 0;
 };
 
 struct BlockCgOptions {
@@ -24,13 +25,15 @@ struct BlockCgOptions {
   int most_iterations = 2000;
   Index judged = -1;  ///< columns from the first on whose residuals count; -1: all. Others go along.
   RoundingModel rounding = {};
+  RoughOperator rough = {};  ///< for most iterations, where given
+  bool foresee = true;       ///< with a rounding model: spare the last application, see below
 };
 
 struct BlockCgOutcome {
-  int iterations = 0;
-  int rough = 0;  ///< of them
-  /// max over columns of ‖b - Ax‖/‖b‖: by a last application of A, or, where the rounding model vouches for it, that of the
-  /// recurrence and what it may be off. May be NaN.
+  int iterations = 0;  ///< applications of A that led on
+  int rough = 0;       ///< of them
+  /// max over columns of ‖b - Ax‖/‖b‖: by a last application of A, or, where roundings are known, that of the recurrence (or
+  /// what the last step leaves of it) and what it may be off. May be NaN.
   double residual = 0;
   bool vouched = false;   ///< the latter; `image` is then b less the residual of the recurrence
   bool rounding = false;  ///< A is not applied precisely enough for more
@@ -47,10 +50,15 @@ struct BlockCgOutcome {
 /// The residual of the recurrence and the true one drift apart by the rounding of A. The true one is looked at every 25
 /// iterations: when it lags far behind without falling, precision is exhausted. Where the recurrence claims to be done and
 /// is not, iterations start again from the truth.
-/// With a rounding model the drift is bounded instead of looked at: the recurrence errs by what every application did, and a
-/// small step may err more (relatively) than a large one. So the first applications are precise, later ones rough, and none
-/// is spent on the residual as long as the bound leaves the tolerance its place (inexact Krylov methods: Simoncini and
-/// Szyld, SIAM J. Sci. Comput. 25, 2003).
+///
+/// Where roundings are known, the drift is bounded instead of looked at, and two things become possible:
+/// - iterative refinement: applications are rough until the drift is more than the next of them would leave; then A x itself
+///   is computed precisely, at the x of the step that would have come next, and conjugate gradients start again from its
+///   residual. One such application in four to six is enough (inner and outer iterations: Golub and Ye, SIAM J. Sci.
+///   Comput. 21, 1999).
+/// - the last application is spared: it would only tell how small the residual is after a step whose direction is known and
+///   whose length is nearly that of the one before. With γ what an iteration left of the residual, the largest of any in the
+///   norm of M⁻¹ and of the last one in ‖·‖, 4γ‖r‖ is what is claimed of the step.
 BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix targets, MutMatrix x,
                         const BlockCgOptions& options, Progress* progress);
 

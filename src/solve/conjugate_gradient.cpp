@@ -143,7 +143,8 @@ RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOp
   for (Index d = 0; d < draws; ++d) {
     for (Index i = 0; i < x.rows(); ++i) inverse_trace += plan[at(d)].systems * x(i, solves + d) * x(i, solves + d);
   }
-  finish(system, op.gram_times(solution.weights), static_cast<double>(solves * x.rows()) - ridge * inverse_trace, solution);
+  finish(system, column_dots(solution.weights, op.gram_times(solution.weights)),
+         static_cast<double>(solves * x.rows()) - ridge * inverse_trace, solution);
   if (!keep) return solution;
   Posterior& posterior = solution.posterior;
   posterior.kind = Posterior::Kind::samples;

@@ -21,11 +21,13 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Whether the residuals are so small a part of the targets that their squares want precise products.
-bool little_left(const NormalSystem& system, const RidgeSolution& solution) {
+/// Whether the residuals are so small a part of the targets that their squares want precise products, or are known within
+/// `gap` only.
+bool little_left(const NormalSystem& system, const RidgeSolution& solution, double gap = 0) {
   const double left = std::max(system.weight - solution.degrees_of_freedom, 0.01 * system.weight);
   for (std::size_t a = 0; a < solution.noise.size(); ++a) {
-    if (!(solution.noise[a] * left >= 1e-3 * system.target_square[a])) return true;
+    const double squares = solution.noise[a] * left;
+    if (!(squares >= 1e-3 * system.target_square[a] && gap <= 1e-8 * squares)) return true;
   }
   return false;
 }
@@ -74,6 +76,7 @@ struct Refinement::Systems {
   Matrix<float> single_factor;  ///< the same where float will do; or empty:
   Eigen eigen;                  ///< the eigenbasis that several gains share
   double trace = 0;
+  double gram_norm = 0;  ///< ‖G‖_F
 
   /// L in double. Roundings of a factor in float are among what conjugate gradients see of the preconditioner.
   Matrix<double> take_factor() {
@@ -120,6 +123,9 @@ struct Refinement::Systems {
   }
 };
 
+/// How far features in float may be off (relative) for passes with them to be of use.
+constexpr double roughest = 1e-4;
+
 Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setup, Progress* progress)
     : gram_(setup.gram), map_(map), progress_(progress) {
   const auto open = [&]<class Real>(Real) {
@@ -132,15 +138,13 @@ Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setu
     system_ = op->system();
     feature_square_ = op->feature_square();
     low.move_into(system_);
-    apply_ = [op](ConstMatrix v, MutMatrix out) { op->apply(v, out); };
+    apply_ = [op](ConstMatrix v, MutMatrix out, Matrix<double>* uncoupled) { op->apply(v, out, uncoupled); };
     if constexpr (std::is_same_v<Real, double>) {
       // By the kind of map, not by whether features are kept, which the clock decides: the same command, the same digits.
       // Features without bounds (anchors, polynomials) may cost far more to compute than to keep.
-      if (!map.bounds().empty()) {
+      if (!map.bounds().empty() && op->single_unit() <= roughest) {
         const auto rough = std::make_shared<RowOperator<float>>(*op);
-        rough_unit_ = std::max(op->single_unit(), static_cast<double>(std::numeric_limits<float>::epsilon()) / 2);
-        rough_ = [rough](ConstMatrix v, MutMatrix out) { rough->apply(v, out); };
-        rough_gram_times_ = [rough](ConstMatrix w) { return rough->gram_times(w); };
+        rough_ = [rough](ConstMatrix v, MutMatrix out) { return rough->apply_and_measure(v, out); };
       }
     }
     gram_times_ = [op](ConstMatrix w) { return op->gram_times(w); };
@@ -176,10 +180,10 @@ Refinement::Systems Refinement::prepare(double ridge) const {
       s.factor = std::move(f.factor);
     }
   };
-  // A preconditioner may be factored in float where rounding, 2⁻²⁴ of its norm (for which ‖·‖_F stands, some times as
-  // large), is below the ridge, and it can be without a shift.
+  s.gram_norm = frobenius(system_.gram);
+  // A preconditioner may be factored in float where that can be done without a shift.
   const auto factor = [&](const auto& with, double copies) {
-    if (frobenius(system_.gram) * coupling_square(s.gain) <= 1e7 * ridge) {
+    if (holds_ridge(s, ridge)) {
       try {
         return keep(with(float{}, Shift::never), copies);
       } catch (const NotPositiveDefinite&) {  // double and a shift will do
@@ -216,6 +220,10 @@ Refinement::Systems Refinement::prepare(double ridge) const {
   return s;
 }
 
+bool Refinement::holds_ridge(const Systems& systems, double ridge) const {
+  return systems.gram_norm * coupling_square(systems.gain) <= 1e7 * ridge;
+}
+
 double Refinement::coupling_square(const std::vector<double>& gain) const {
   const Coupling& coupling = *system_.coupling;
   if (coupling.is_constant()) return gain.empty() ? 1.0 : *std::ranges::max_element(gain);
@@ -226,7 +234,7 @@ double Refinement::coupling_square(const std::vector<double>& gain) const {
   return sum / static_cast<double>(coupling.columns());
 }
 
-RoundingModel Refinement::rounding_model(const Systems& systems, BlockOperator rough) const {
+RoundingModel Refinement::rounding_model(const Systems& systems) const {
   // n rows with m features of mean square k/m, each off by u of itself: Zᵀ(Ed) has norm u·k·√(n/m)·‖d‖ and Eᵀ(Zd) u·√k·‖Zd‖
   // where errors are independent. Rows may err alike (a rounded frequency moves them all one way; some are there twice), and
   // so may the features of a row (a rounded input): then Ed has norm u·√(nk/m)·‖d‖ or u·‖Zd‖, and Zᵀ(Ed) ‖Z‖ times that.
@@ -237,15 +245,13 @@ RoundingModel Refinement::rounding_model(const Systems& systems, BlockOperator r
   double means = 0;
   for (const double mean : system_.mean_feature) means += mean * mean;
   const double scalar_square = std::max(feature_square_, means + trace(system_.gram) / rows);
-  const double share = std::max(0.01, frobenius(system_.gram) / (rows * scalar_square));
+  const double share = std::max(0.01, systems.gram_norm / (rows * scalar_square));
   const double square = coupling_square(systems.gain) * scalar_square;
   const double dependence = std::max(independent, alike * std::sqrt(rows * share));
   RoundingModel model;
   model.unit = unit_;
   model.norm = dependence * square * std::sqrt(rows / static_cast<double>(systems.rhs.rows()));
   model.energy = dependence * std::sqrt(square);
-  model.rough = std::move(rough);
-  model.rough_unit = rough_unit_;
   return model;
 }
 
@@ -253,37 +259,71 @@ int Refinement::choosing_iterations(double tolerance) {
   return static_cast<int>(-0.5 * std::log10(tolerance) + 1e-9);
 }
 
-void Refinement::finish_by_pass(double trace, RidgeSolution& solution) {
-  if (rough_gram_times_ && rough_unit_ <= 1e-6) {
-    finish(system_, rough_gram_times_(solution.weights), trace, solution);
-    if (!little_left(system_, solution)) return;
+/// The last precise application to θ_s, near the solution: there ‖Zθ‖² is known to second order by its tangent,
+///     w_aᵀGw_a ≥ (2w - w_s)_aᵀ(Gw_s)_a, with a gap of (θ - θ_s)ᵀ(b - Aθ_s) at most in all.
+/// Conjugate gradients scale their columns by powers of 2: `rescale` takes that back.
+struct Refinement::Seen {
+  Matrix<double> in;         ///< θ_s, the first column
+  Matrix<double> out;        ///< Aθ_s
+  Matrix<double> uncoupled;  ///< Gw_s
+
+  std::vector<double> energy(const Coupling& coupling, ConstMatrix w) const {
+    Matrix<double> tangent(w.rows, w.cols);
+    coupling.expand(in.values(), tangent);
+    for (Index c = 0; c < w.rows; ++c) {
+      for (Index a = 0; a < w.cols; ++a) tangent(c, a) = 2 * w(c, a) - tangent(c, a);
+    }
+    return column_dots(tangent, uncoupled.view().col_range(0, w.cols));
   }
-  finish(system_, gram_times_(solution.weights), trace, solution);
-}
+  void rescale(ConstMatrix theta) {
+    const double ratio = column_dots(in, in)[0] / column_dots(theta, theta)[0];
+    if (!(ratio > 0) || std::isinf(ratio)) return;
+    const double scale = std::exp2(-std::round(0.5 * std::log2(ratio)));
+    for (Matrix<double>* a : {&in, &out, &uncoupled}) {
+      for (double& v : a->values()) v *= scale;
+    }
+  }
+  double gap(ConstMatrix rhs, ConstMatrix theta) const {
+    double sum = 0;
+    for (Index i = 0; i < rhs.rows; ++i) sum += (theta(i, 0) - in(i, 0)) * (rhs(i, 0) - out(i, 0));
+    return std::abs(sum);
+  }
+};
 
 RidgeSolution Refinement::solve(const Wish& wish) {
   const Coupling& coupling = *system_.coupling;
   const double ridge = wish.penalty * system_.weight;
   Systems systems = prepare(ridge);
-  const auto shifted = [&](const BlockOperator& rows) -> BlockOperator {
-    if (!rows) return {};
-    return [&](ConstMatrix v, MutMatrix out) {
-      rows(v, out);
-      for (Index i = 0; i < out.rows; ++i) {
-        for (Index k = 0; k < out.cols; ++k) out(i, k) = systems.gain[at(k)] * out(i, k) + ridge * v(i, k);
-      }
-    };
+  const auto shift = [&](ConstMatrix v, MutMatrix out) {
+    for (Index i = 0; i < out.rows; ++i) {
+      for (Index k = 0; k < out.cols; ++k) out(i, k) = systems.gain[at(k)] * out(i, k) + ridge * v(i, k);
+    }
+  };
+  Seen seen;
+  const BlockOperator apply = [&](ConstMatrix v, MutMatrix out) {
+    apply_(v, out, &seen.uncoupled);
+    shift(v, out);
+    seen.in = Matrix<double>(v.col_range(0, 1));
+    seen.out = Matrix<double>(ConstMatrix(out).col_range(0, 1));
+  };
+  const RoughOperator rough = [&](ConstMatrix v, MutMatrix out) {
+    std::vector<double> errors = rough_(v, out);
+    shift(v, out);
+    for (std::size_t k = 0; k < errors.size(); ++k) errors[k] *= systems.gain[k];
+    return errors;
   };
   const auto precondition = [&](ConstMatrix r, MutMatrix z) { systems.precondition(r, z, ridge); };
   const Uncertainty keep = resolve(wish.keep, systems.rhs.rows());
   const Index count = systems.rhs.cols();
   if (keep != Uncertainty::none) systems.add_probe();
   Matrix<double> theta(systems.rhs.rows(), systems.rhs.cols());
-  BlockCgOutcome outcome = block_cg(shifted(apply_), precondition, systems.rhs, theta,
+  BlockCgOutcome outcome = block_cg(apply, precondition, systems.rhs, theta,
                                     {.tolerance = wish.tolerance,
                                      .most_iterations = wish.most_iterations,
                                      .judged = count,
-                                     .rounding = rounding_model(systems, shifted(rough_))},
+                                     .rounding = rounding_model(systems),
+                                     .rough = rough_ && !wish.plain ? rough : RoughOperator(),
+                                     .foresee = !wish.plain && holds_ridge(systems, ridge)},
                                     progress_);
   theta = Matrix<double>(theta.view().col_range(0, count));
   RidgeSolution solution;
@@ -298,7 +338,11 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   if (!coupling.is_constant()) {
     coupling.expand(theta.values(), solution.weights);
     if (keep != Uncertainty::none) keep_coupled(coupling, keep, systems.take_factor(), solution.posterior);
-    finish_by_pass(systems.trace, solution);
+    seen.rescale(theta);
+    if (!seen.in.empty()) finish(system_, seen.energy(coupling, solution.weights), systems.trace, solution);
+    if (seen.in.empty() || little_left(system_, solution, seen.gap(systems.rhs, theta))) {
+      finish(system_, column_dots(solution.weights, gram_times_(solution.weights)), systems.trace, solution);
+    }
     return solution;
   }
   gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, solution.weights);
@@ -309,9 +353,9 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   }
   Matrix<double> gram_weights(coupling.columns(), coupling.outputs());
   gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, gram_weights);
-  finish(system_, gram_weights, systems.trace, solution);
+  finish(system_, column_dots(solution.weights, gram_weights), systems.trace, solution);
   if (outcome.vouched && little_left(system_, solution))
-    finish(system_, gram_times_(solution.weights), systems.trace, solution);
+    finish(system_, column_dots(solution.weights, gram_times_(solution.weights)), systems.trace, solution);
   if (keep == Uncertainty::none) return solution;
   if (systems.eigen.values.empty()) {
     keep_channels(systems.channels, systems.channels.order, true, keep, systems.take_factor(), solution.posterior);

@@ -38,6 +38,8 @@ class Refinement {
     double tolerance = 1e-10;  ///< of the relative residual of the normal equations
     int most_iterations = 40;
     Uncertainty keep = Uncertainty::none;
+    bool plain =
+        false;  ///< conjugate gradients in full precision to the end: their number tells how good the Gram matrix is
   };
   /// `solution.residual` says how far it got; a penalty below the error of the Gram matrix may need more iterations than it
   /// is worth, and then the caller should improve it. What is kept for standard deviations, degrees of freedom and noise
@@ -51,26 +53,26 @@ class Refinement {
 
  private:
   struct Systems;
+  struct Seen;
   Systems prepare(double ridge) const;
+  /// Whether float, 2⁻²⁴ of the norm of the preconditioner (for which ‖·‖_F stands, some times as large), is finer than the
+  /// ridge. Where it is not, a few iterations from b do not tell how good the preconditioner is.
+  bool holds_ridge(const Systems& systems, double ridge) const;
   /// Mean ‖B_c‖² over the columns c, or the largest gain: ‖Φ(x)‖² beside ‖φ(x)‖².
   double coupling_square(const std::vector<double>& gain) const;
-  RoundingModel rounding_model(const Systems& systems, BlockOperator rough) const;
+  RoundingModel rounding_model(const Systems& systems) const;
 
   LowGram low_gram() const;
-  /// Intercept, noise and degrees of freedom, by one more pass over the rows.
-  void finish_by_pass(double trace, RidgeSolution& solution);
-
   GramPrecision gram_;
   const FeatureMap& map_;
   Index block_rows_ = 0;
-  double unit_ = 0;        ///< of the rounding of passes
-  double rough_unit_ = 0;  ///< of those by rough_
+  double unit_ = 0;  ///< of the rounding of passes
   double feature_square_ = 0;
   NormalSystem system_;
-  BlockOperator apply_;                                    ///< Σ w Φ~Φ~ᵀ v in full precision
-  BlockOperator rough_;                                    ///< the same in float, where that is faster
+  /// Σ w Φ~Φ~ᵀ v in full precision, and what that was before the coupling (RowOperator::apply)
+  std::function<void(ConstMatrix, MutMatrix, Matrix<double>*)> apply_;
+  RoughOperator rough_;                                    ///< the same in float, where that is faster
   std::function<Matrix<double>(ConstMatrix)> gram_times_;  ///< Σ w φ~φ~ᵀ W
-  std::function<Matrix<double>(ConstMatrix)> rough_gram_times_;
   std::function<void(LowGram&)> gather_;
   Progress* progress_;
 };

@@ -101,7 +101,7 @@ std::vector<std::vector<Index>> equal_gain_runs(const Channels& ch) {
   return runs;
 }
 
-void finish(const NormalSystem& system, ConstMatrix gram_weights, double trace, RidgeSolution& solution) {
+void finish(const NormalSystem& system, std::span<const double> energy, double trace, RidgeSolution& solution) {
   const Index m = system.cross.rows();
   const Index p = system.cross.cols();
   solution.weight = system.weight;
@@ -116,8 +116,8 @@ void finish(const NormalSystem& system, ConstMatrix gram_weights, double trace, 
   const double left = std::max(system.weight - solution.degrees_of_freedom, 0.01 * system.weight);
   solution.noise.clear();
   for (Index a = 0; a < p; ++a) {
-    double rss = system.target_square[at(a)];
-    for (Index c = 0; c < m; ++c) rss += solution.weights(c, a) * (gram_weights(c, a) - 2 * system.cross(c, a));
+    double rss = system.target_square[at(a)] + energy[at(a)];
+    for (Index c = 0; c < m; ++c) rss -= 2 * solution.weights(c, a) * system.cross(c, a);
     // A perfect fit still carries the rounding of its statistics.
     solution.noise.push_back(std::max(rss, 1e-12 * std::abs(system.target_square[at(a)])) / left);
   }
@@ -148,7 +148,7 @@ RidgeSolution solve_cholesky(const NormalSystem& system, double penalty, Uncerta
                     "): solved by eigenvalues instead; a larger --penalty avoids this";
     return solution;
   }
-  finish(system, gram_times(system, solution.weights), trace, solution);
+  finish(system, column_dots(solution.weights, gram_times(system, solution.weights)), trace, solution);
   return solution;
 }
 
@@ -201,7 +201,7 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
   } else {
     coupling.expand(theta.values(), solution.weights);
   }
-  finish(system_, gram_times(system_, solution.weights), trace, solution);
+  finish(system_, column_dots(solution.weights, gram_times(system_, solution.weights)), trace, solution);
   if (resolve(keep, scaled.rows()) == Uncertainty::none) return solution;
   if (constant && equal_gain_runs(channels(system_)).size() == 1) {  // a triangle is half the size of a full basis
     solution.posterior.kind = Posterior::Kind::cholesky;

@@ -59,8 +59,8 @@ class EigenSystem {
   Matrix<double> rotated_;
 };
 
-/// Intercept, noise variances and degrees of freedom once solution.weights are known; `gram_weights` is G·W (m × p), and
-/// `trace` is tr(M⁻¹M₀) of the whole system (all outputs together).
-void finish(const NormalSystem& system, ConstMatrix gram_weights, double trace, RidgeSolution& solution);
+/// Intercept, noise variances and degrees of freedom once solution.weights are known; `energy` is w_aᵀGw_a of every output,
+/// and `trace` is tr(M⁻¹M₀) of the whole system (all outputs together).
+void finish(const NormalSystem& system, std::span<const double> energy, double trace, RidgeSolution& solution);
 
 }  // namespace mercer

@@ -7,6 +7,7 @@
 #include "base/fail.hpp"
 #include "base/progress.hpp"
 #include "base/random.hpp"
+#include "solve/rounding_sample.hpp"
 
 namespace mercer {
 namespace {
@@ -226,27 +227,42 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
 }
 
 template <class Real>
-void RowOperator<Real>::apply(ConstMatrix v, MutMatrix out) {
-  contract(gram_times(expand(v)), out);
+void RowOperator<Real>::apply(ConstMatrix v, MutMatrix out, Matrix<double>* uncoupled) {
+  Matrix<double> s = gram_times(expand(v));
+  contract(s, out);
+  if (uncoupled != nullptr) *uncoupled = std::move(s);
+}
+
+template <class Real>
+std::vector<double> RowOperator<Real>::apply_and_measure(ConstMatrix v,
+                                                         MutMatrix out) requires(std::is_same_v<Real, float>) {
+  constexpr double caution = 3;
+  const Matrix<double> w = expand(v);
+  RoundingSample sample(map_, w, system_.mean_feature, chunks_.slots());
+  contract(gram_pass(w, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); }), out);
+  std::vector<double> errors = sample.errors(size(), v.cols, [&](ConstMatrix s, MutMatrix g) { contract(s, g); });
+  const double others = sample.unit() > 0 ? std::max(1.0, single_unit_ / sample.unit()) : 1.0;
+  for (double& error : errors) error *= caution * others;
+  return errors;
 }
 
 template <class Real>
 Matrix<double> RowOperator<Real>::gram_times(ConstMatrix w) {
-  std::vector<double> offset(at(w.cols), 0.0);  // φ¯ᵀW
+  return gram_pass(w, [](const Chunk&, MatrixView<const Real>) {});
+}
+
+template <class Real>
+template <class Look>
+Matrix<double> RowOperator<Real>::gram_pass(ConstMatrix w, const Look& look) {
+  const std::vector<double> offset = mean_times(system_.mean_feature, w);
   Matrix<Real> narrow(w.cols, w.rows);
   for (Index c = 0; c < w.rows; ++c) {
-    for (Index k = 0; k < w.cols; ++k) {
-      offset[at(k)] += system_.mean_feature[at(c)] * w(c, k);
-      narrow(k, c) = static_cast<Real>(w(c, k));
-    }
+    for (Index k = 0; k < w.cols; ++k) narrow(k, c) = static_cast<Real>(w(c, k));
   }
   return adjoint_pass(w.cols, [&](const Chunk& chunk, MatrixView<Real> f) {
     thin_forward<Real>(chunk.features, narrow, f);
-    for (Index i = 0; i < f.rows; ++i) {
-      const double weight = chunk.weight(i);
-      for (Index k = 0; k < f.cols; ++k)
-        f(i, k) = static_cast<Real>(weight * (static_cast<double>(f(i, k)) - offset[at(k)]));
-    }
+    weigh(chunk, offset, f);
+    look(chunk, f);
   });
 }
 

@@ -2,6 +2,7 @@
 #include <mercer/progress.hpp>
 
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "solve/feature_chunks.hpp"
@@ -29,7 +30,8 @@ class RowOperator {
         rows_(other.rows_),
         chunks_(map_, rows_, other.chunks_.slots(), 0),
         progress_(other.progress_),
-        system_(other.system_) {}
+        system_(other.system_),
+        single_unit_(other.single_unit_) {}
 
   /// Rows that `low` sees at once, at most, for so many columns of `apply` or targets.
   static Index block_rows(const FeatureMap& map, Index most_systems);
@@ -48,8 +50,12 @@ class RowOperator {
   /// The features of all rows once more, for a better Gram matrix.
   void gather(LowGram& low);
 
-  /// out = Σ_i w_i Φ~_i Φ~_iᵀ v, for every column of v. 4·n·m·k·(p or 1) flops.
-  void apply(ConstMatrix v, MutMatrix out);
+  /// out = Σ_i w_i Φ~_i Φ~_iᵀ v, for every column of v. 4·n·m·k·(p or 1) flops. `uncoupled` gets Σ_i w_i φ~_i φ~_iᵀ W, W the
+  /// weights that every column stands for, side by side.
+  void apply(ConstMatrix v, MutMatrix out, Matrix<double>* uncoupled = nullptr);
+  /// The same, and how far every column may be from what it is in double: three times what a sample of the rows says, more
+  /// where other rows lose more digits. For the operator in float that was made from one in double.
+  std::vector<double> apply_and_measure(ConstMatrix v, MutMatrix out) requires(std::is_same_v<Real, float>);
   /// Σ_i w_i φ~_i φ~_iᵀ W with the scalar Gram, whatever the coupling (W: columns × k).
   Matrix<double> gram_times(ConstMatrix w);
   /// Σ_i √w_i Φ~_i ε_i with ε addressed by (row, output) from `what`: the random right-hand sides of posterior draws.
@@ -69,6 +75,9 @@ class RowOperator {
   /// known.
   template <class Fill>
   Matrix<double> adjoint_pass(Index cols, const Fill& fill, LowGram* low = nullptr);
+  /// Σ w φ~F with F = φ~ᵀW, which `look(chunk, F)` gets to see.
+  template <class Look>
+  Matrix<double> gram_pass(ConstMatrix w, const Look& look);
 
   const FeatureMap& map_;
   RowSource& rows_;

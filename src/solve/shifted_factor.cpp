@@ -16,7 +16,7 @@ BasicShiftedFactor<Real> factor_shifted(const std::type_identity_t<std::function
   double least = 0;
   for (int attempt = 0; attempt < 18; ++attempt) {
     Matrix<Real> m = make();
-    if (attempt == 0) {
+    if (attempt == 0 && shift != Shift::never) {
       double largest = 0;
       double trace = 0;
       for (Index i = 0; i < m.rows(); ++i) {

@@ -79,10 +79,74 @@ void solve_strip(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) 
   trsm<Real>()("R", "U", transposed ? "T" : "N", "N", &m, &n, &one, l.data, &lda, b.data, &ldb);
 }
 
+/// x (k × n, the columns of B as rows) := L⁻¹ or L⁻ᵀ of a diagonal block, columns from `first` on.
+template <class Real>
+void solve_diagonal(MatrixView<const Real> l, Index first, MatrixView<Real> x, bool transposed) {
+  const int m = checked_int(l.rows, "a matrix dimension");
+  const int n = checked_int(x.rows, "a matrix dimension");
+  const int lda = checked_int(l.stride, "a stride");
+  const int ldb = checked_int(x.stride, "a stride");
+  const Real one = 1;
+  trsm<Real>()("L", "U", transposed ? "N" : "T", "N", &m, &n, &one, l.data, &lda, x.data + first, &ldb);
+}
+
+/// The same as solve_strip for few columns, where all of the time goes into reading L: every block of its rows is shared
+/// among the threads, by rows for L⁻¹ and by columns for L⁻ᵀ.
+template <class Real>
+void solve_few(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) {
+  constexpr Index rows_at_once = 24;
+  constexpr Index columns_at_once = 512;
+  const Index n = l.rows;
+  Matrix<Real> x(b.cols, n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < b.cols; ++k) x(k, i) = b(i, k);
+  }
+  const Index blocks = (n + block - 1) / block;
+  for (Index step = 0; step < blocks; ++step) {
+    const Index first = (transposed ? blocks - 1 - step : step) * block;
+    const Index height = std::min(block, n - first);
+    const MatrixView<const Real> left = l.row_range(first, height).col_range(0, first);
+    if (!transposed) {
+      parallel_for(first > 0 ? (height + rows_at_once - 1) / rows_at_once : 0, [&](Index task) {
+        const Index top = task * rows_at_once;
+        Matrix<Real> f(std::min(rows_at_once, height - top), b.cols);
+        thin_forward<Real>(left.row_range(top, f.rows()), x.view().col_range(0, first), f);
+        for (Index i = 0; i < f.rows(); ++i) {
+          for (Index k = 0; k < f.cols(); ++k) x(k, first + top + i) -= f(i, k);
+        }
+      });
+    }
+    solve_diagonal<Real>(l.row_range(first, height).col_range(first, height), first, x, transposed);
+    if (transposed) {
+      Matrix<Real> f(height, b.cols);
+      for (Index i = 0; i < height; ++i) {
+        for (Index k = 0; k < f.cols(); ++k) f(i, k) = -x(k, first + i);
+      }
+      parallel_for((first + columns_at_once - 1) / columns_at_once, [&](Index task) {
+        const Index from = task * columns_at_once;
+        const Index width = std::min(columns_at_once, first - from);
+        for (Index top = 0; top < height; top += rows_at_once) {
+          const Index rows = std::min(rows_at_once, height - top);
+          thin_adjoint<Real>(left.row_range(top, rows).col_range(from, width), f.view().row_range(top, rows), true,
+                             x.view().col_range(from, width));
+        }
+      });
+    }
+  }
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < b.cols; ++k) b(i, k) = x(k, i);
+  }
+}
+
 template <class Real>
 void solve_triangular(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) {
   constexpr Index strip = 64;
+  constexpr Index few = 32;
   if (l.rows == 0 || b.cols == 0) return;
+  if (b.cols <= few && l.rows >= 4 * block) {
+    solve_few<Real>(l, b, transposed);
+    return;
+  }
   parallel_for((b.cols + strip - 1) / strip, [&](Index task) {
     const Index first = task * strip;
     solve_strip<Real>(l, b.col_range(first, std::min(strip, b.cols - first)), transposed);

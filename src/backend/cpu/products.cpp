@@ -143,6 +143,14 @@ void mirror_lower(MutMatrix a) {
   });
 }
 
+std::vector<double> column_dots(ConstMatrix a, ConstMatrix b) {
+  std::vector<double> dots(static_cast<std::size_t>(a.cols), 0.0);
+  for (Index i = 0; i < a.rows; ++i) {
+    for (Index k = 0; k < a.cols; ++k) dots[static_cast<std::size_t>(k)] += a(i, k) * b(i, k);
+  }
+  return dots;
+}
+
 Matrix<double> transposed(ConstMatrix a) {
   constexpr Index tile = 64;
   Matrix<double> t(a.cols, a.rows);

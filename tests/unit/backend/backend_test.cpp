@@ -225,6 +225,30 @@ TEST(Cholesky, FactorsSolvesAndIsBitEqualForAnyNumberOfThreads) {
   set_threads(0);
 }
 
+TEST(Cholesky, FewColumnsAreSolvedByAllThreads) {
+  const Index n = 1300;
+  const auto f = random_matrix<double>(n + 50, n, 16);
+  Matrix<double> g(n, n);
+  accumulate_gram<double>(f, g);
+  mirror_lower(g);
+  Matrix<double> l = g;
+  ASSERT_EQ(cholesky(l), -1);
+  for (const Index columns : {1, 2, 17, 32, 33}) {
+    const auto rhs = random_matrix<double>(n, columns, 17);
+    const RowMajor expected = as_eigen(g).llt().solve(as_eigen(rhs));
+    Matrix<double> reference;
+    for (const int count : {1, 2, 3}) {
+      set_threads(count);
+      Matrix<double> x = rhs;
+      cholesky_solve(l, x);
+      EXPECT_LT(largest_difference(as_eigen(x), expected), 1e-9 * expected.cwiseAbs().maxCoeff());
+      if (count == 1) reference = x;
+      EXPECT_TRUE(std::equal(x.values().begin(), x.values().end(), reference.values().begin()));
+    }
+  }
+  set_threads(0);
+}
+
 TEST(Cholesky, InvertsAndIsBitEqualForAnyNumberOfThreads) {
   for (const Index n : {1, 5, 128, 129, 700}) {
     const auto f = random_matrix<double>(n + 50, n, 9);
