@@ -64,14 +64,18 @@ void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
       slot.all += phi(i, c) * phi(i, c);
     }
   }
+  thread_local Matrix<double> part;
+  thread_local Matrix<float> rough;
+  if (part.rows() != k || part.cols() != m) {
+    part = Matrix<double>(k, m);
+    rough = Matrix<float>(k, m);
+  }
   Matrix<double> exact(rows, k);
   thin_forward<double>(phi, w_, exact);
   weigh(chunk, offset_, exact.view());
   for (Index i = 0; i < rows; ++i) {
     for (Index j = 0; j < k; ++j) slot.ones[at(j)] += static_cast<double>(f(i, j)) - exact(i, j);
   }
-  Matrix<double> part(k, m);
-  Matrix<float> rough(k, m);
   thin_adjoint<double>(phi, exact, false, part);
   thin_adjoint<float>(features, f.row_range(0, rows), false, rough);
   for (Index i = 0; i < part.size(); ++i) slot.difference.data()[i] += static_cast<double>(rough.data()[i]) - part.data()[i];
@@ -89,17 +93,33 @@ double RoundingSample::unit() const {
 
 std::vector<double> RoundingSample::errors(Index size, Index columns,
                                            const std::function<void(ConstMatrix s, MutMatrix out)>& reduce) const {
-  Matrix<double> total(size, columns);
-  std::vector<double> squares(at(columns), 0.0);  // Σ ‖g_s‖²
+  // Few groups of slots: what each costs here is not spread over the threads.
+  constexpr Index most_groups = 8;
+  std::vector<Slot> groups(at(most_groups));
   double passed = 0;
   double seen = 0;
-  double groups = 0;
-  for (const Slot& slot : slots_) {
+  for (std::size_t k = 0; k < slots_.size(); ++k) {
+    const Slot& slot = slots_[k];
     passed += static_cast<double>(slot.passed);
     if (slot.rows == 0) continue;
-    Matrix<double> s = transposed(slot.difference);
+    seen += static_cast<double>(slot.rows);
+    Slot& group = groups[k % groups.size()];
+    if (group.rows == 0) {
+      group = slot;
+      continue;
+    }
+    group.rows += slot.rows;
+    for (Index i = 0; i < group.difference.size(); ++i) group.difference.data()[i] += slot.difference.data()[i];
+    for (std::size_t j = 0; j < group.ones.size(); ++j) group.ones[j] += slot.ones[j];
+  }
+  Matrix<double> total(size, columns);
+  std::vector<double> squares(at(columns), 0.0);  // Σ ‖g‖²
+  double count = 0;
+  for (const Slot& group : groups) {
+    if (group.rows == 0) continue;
+    Matrix<double> s = transposed(group.difference);
     for (Index c = 0; c < s.rows(); ++c) {
-      for (Index k = 0; k < s.cols(); ++k) s(c, k) -= mean_[at(c)] * slot.ones[at(k)];
+      for (Index k = 0; k < s.cols(); ++k) s(c, k) -= mean_[at(c)] * group.ones[at(k)];
     }
     Matrix<double> g(size, columns);
     reduce(s, g);
@@ -109,16 +129,14 @@ std::vector<double> RoundingSample::errors(Index size, Index columns,
         total(i, k) += g(i, k);
       }
     }
-    seen += static_cast<double>(slot.rows);
-    groups += 1;
+    count += 1;
   }
-  std::vector<double> errors(at(columns));
+  const std::vector<double> sums = column_dots(total, total);
   const double ratio = passed / seen;
-  for (Index k = 0; k < columns; ++k) {
-    double sum = 0;
-    for (Index i = 0; i < total.rows(); ++i) sum += total(i, k) * total(i, k);
-    const double scatter = groups > 1 ? (squares[at(k)] - sum / groups) * groups / (groups - 1) : 0.0;
-    errors[at(k)] = std::sqrt(ratio * ratio * std::max(0.0, sum - scatter) + ratio * std::max(0.0, scatter));
+  std::vector<double> errors(at(columns));
+  for (std::size_t k = 0; k < errors.size(); ++k) {
+    const double scatter = count > 1 ? (squares[k] - sums[k] / count) * count / (count - 1) : 0.0;
+    errors[k] = std::sqrt(ratio * ratio * std::max(0.0, sums[k] - scatter) + ratio * std::max(0.0, scatter));
   }
   return errors;
 }

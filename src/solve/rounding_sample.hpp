@@ -21,8 +21,8 @@ class RoundingSample {
 
   /// Root mean square difference of features, relative.
   double unit() const;
-  /// ‖S in float - S‖ of every column of what `reduce` makes of S (size × columns), for all rows passed: with g_s the
-  /// differences of the sample's slots, V = Σ‖g_s - mean‖²·G/(G-1) over its G slots, and R = rows per row of the sample,
+  /// ‖S in float - S‖ of every column of what `reduce` makes of S (size × columns), for all rows passed: with g the
+  /// differences of G groups of rows of the sample, V = Σ‖g - mean‖²·G/(G-1), and R = rows per row of the sample,
   ///     ‖·‖² ≈ R²·(‖Σg‖² - V) + R·V,
   /// rows that err alike and rows that err by chance.
   std::vector<double> errors(Index size, Index columns,

@@ -183,8 +183,10 @@ template <class Real>
 template <class Fill>
 Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, LowGram* low) {
   const Index m = map_.columns();
+  // Sums in float are moved on to doubles after every slot of a block.
+  constexpr bool in_parts = std::is_same_v<Real, float>;
   struct Slot {
-    Matrix<Real> part;         ///< cols × m, of the rows of one block
+    Matrix<float> part;        ///< cols × m, of the rows of one block
     Matrix<double> sum;        ///< cols × m
     std::vector<double> ones;  ///< Σ F
   };
@@ -199,16 +201,24 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
   chunks_.for_each(
       [&](const Chunk& chunk) {
         Slot& slot = slots[at(chunk.slot)];
-        if (slot.sum.empty()) slot = {Matrix<Real>(cols, m), Matrix<double>(cols, m), std::vector<double>(at(cols), 0.0)};
+        if (slot.sum.empty()) {
+          slot.sum = Matrix<double>(cols, m);
+          slot.ones.assign(at(cols), 0.0);
+          if constexpr (in_parts) slot.part = Matrix<float>(cols, m);
+        }
         Matrix<Real> f(chunk.features.rows, cols);
         fill(chunk, f.view());
         for (Index i = 0; i < f.rows(); ++i) {
           for (Index k = 0; k < cols; ++k) slot.ones[at(k)] += static_cast<double>(f(i, k));
         }
-        const bool first = chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0;
-        thin_adjoint<Real>(chunk.features, f, !first, slot.part);
-        if (chunk.last_of_slot) {
-          for (Index i = 0; i < slot.sum.size(); ++i) slot.sum.data()[i] += static_cast<double>(slot.part.data()[i]);
+        if constexpr (in_parts) {
+          const bool first = chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0;
+          thin_adjoint<float>(chunk.features, f, !first, slot.part);
+          if (chunk.last_of_slot) {
+            for (Index i = 0; i < slot.sum.size(); ++i) slot.sum.data()[i] += static_cast<double>(slot.part.data()[i]);
+          }
+        } else {
+          thin_adjoint<double>(chunk.features, f, true, slot.sum);
         }
         if (low != nullptr) low->add(chunk.row_in_block, chunk.features, chunk.weights);
       },
