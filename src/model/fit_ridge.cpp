@@ -106,20 +106,19 @@ void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& opti
 
 /// Below this the Gram matrix takes no time.
 constexpr Index refinement_columns = 1000;
-/// With fewer rows the factorisation costs as much as the Gram matrix, and rounding leaves more of the spectrum uncertain.
-constexpr Index rows_per_column = 4;
 /// A penalty that a coarse Gram matrix cannot choose (little noise, or a very smooth function) costs another
 /// eigendecomposition, as much as some 40 rows per column: they must be few beside all rows.
 constexpr Index rows_per_column_to_choose = 200;
 
-/// Where low precision can save time at no loss. Standard deviations "in full" need the factor of a precise Gram matrix.
+/// Where low precision can save time at no loss. Standard deviations "in full" need the factor of a precise Gram matrix; with
+/// fewer rows than features the factorisation costs more than any Gram matrix.
 bool wants_refinement(const FeatureMap& map, Index rows, const FitOptions& options) {
   if (options.precision == "float64" || options.penalty == 0.0) return false;
   if (options.uncertainty == "full") return false;
   if (map.columns() < refinement_columns) return false;
   if (!options.penalty) return is_fast(LowNumber::bf16) && rows >= rows_per_column_to_choose * map.columns();
   const Precision passes = options.precision == "float32" ? Precision::single_ : Precision::double_;
-  return rows >= rows_per_column * map.columns() && !worthwhile_grams(map, passes, false).empty();
+  return rows >= map.columns() && !worthwhile_grams(map, passes, false).empty();
 }
 
 }  // namespace

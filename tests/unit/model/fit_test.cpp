@@ -321,8 +321,8 @@ TEST(ChooseSolver, RefinesWhereManyRowsMeetManyFeatures) {
   EXPECT_EQ(choice(199'999), "eigen") << "a wrong guess would cost more than a right one saves";
   EXPECT_EQ(choice(200'000), is_fast(LowNumber::bf16) ? "refined" : "eigen");
   options.penalty = 1e-4;
-  EXPECT_EQ(choice(3'999), "cholesky");
-  EXPECT_EQ(choice(4'000), "refined");
+  EXPECT_EQ(choice(999), "cholesky");
+  EXPECT_EQ(choice(1'000), "refined");
   options.uncertainty = "full";
   EXPECT_EQ(choice(4'000), "cholesky") << "exact standard deviations";
   options.uncertainty = "auto";
