@@ -233,7 +233,7 @@ class BlockCg {
 
   bool wants_truth() const {
     if (outcome_.residual <= options_.tolerance || last()) return true;
-    return rough_since_ > 0 && off() > gain_ * outcome_.residual;
+    return rough_since_ > 0 && (!trusts_rough_ || off() > gain_ * outcome_.residual);
   }
 
   /// One application to x itself, and conjugate gradients from there; whether they are at an end. Columns that are not
@@ -288,7 +288,9 @@ class BlockCg {
     drift_.add(errors, step_);
     ++outcome_.rough;
     ++rough_since_;
-    // An application that is off by more than a tenth of the residual gains nothing.
+    // An application that is off by more than a tenth of the residual gains nothing; and where iterations gain little, they
+    // need the directions that starting again forgets.
+    trusts_rough_ = gain_ < slowest;
     for (std::size_t k = 0; k < at(judged_); ++k) trusts_rough_ = trusts_rough_ && !(errors[k] > 0.1 * std::sqrt(before[k]));
   }
 
