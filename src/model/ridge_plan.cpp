@@ -15,8 +15,10 @@
 namespace mercer {
 namespace {
 
-/// Applications of the operator to expect: 4 or 5, some of them in float.
+/// Applications of the operator to expect: 4 or 5.
 constexpr int expected_passes = 5;
+/// Of them, where the others are in float: one or two.
+constexpr double expected_precise_passes = 1.5;
 
 /// Of a byte that is written for the first time.
 constexpr double fresh_page_seconds = 0.5e-9;
@@ -108,10 +110,13 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
   }
   const double bytes = n * m * (precision == Precision::single_ ? 4 : 8);
   const double free = static_cast<double>(options.memory_bytes) / 4;
-  const bool keep = bytes <= free && bytes * fresh_page_seconds < expected_passes * n * (row.anew - row.kept);
+  // Passes in float, most of them where they can be (Refinement), take half as long and compute their features anew.
+  const bool in_float = precision == Precision::double_ && options.penalty && !map.bounds().empty();
+  const double precise = in_float ? expected_precise_passes : expected_passes;
+  const bool keep = bytes <= free && bytes * fresh_page_seconds < precise * n * (row.anew - row.kept);
   if (keep) plan.memory_bytes = static_cast<Index>(bytes);
-  const double pass = n * (row.read + (keep ? row.kept : row.anew));
-  plan.seconds = gram_seconds(gram_speed(plan.grams.front())) + expected_passes * pass;
+  plan.seconds = gram_seconds(gram_speed(plan.grams.front())) + precise * n * (row.read + (keep ? row.kept : row.anew)) +
+                 (expected_passes - precise) * n * (row.read + row.anew / 2);
   const std::string refined = "a Gram matrix in " + words(plan.grams.front()) + " and some " +
                               std::to_string(expected_passes) + " passes with features " +
                               (keep ? "kept in memory" : "computed anew");

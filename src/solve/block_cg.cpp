@@ -15,9 +15,8 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// max_k ‖r_k‖/‖b_k‖ over the first columns; not a number when any of them is not.
-double largest_ratio(ConstMatrix r, const std::vector<double>& bb, Index judged) {
-  const std::vector<double> rr = column_dots(r, r);
+/// max_k ‖r_k‖/‖b_k‖ over the first columns, of squares; not a number when any of them is not.
+double largest_ratio(const std::vector<double>& rr, const std::vector<double>& bb, Index judged) {
   double ratio = 0;
   for (std::size_t k = 0; k < at(judged); ++k) {
     if (bb[k] == 0) continue;
@@ -162,6 +161,7 @@ class BlockCg {
         direction_(b.rows, b.cols),
         image_(b.rows, b.cols),
         bb_(column_dots(b, b)),
+        rr_(bb_),
         step_(at(b.cols), 1.0),
         lanczos_(b.cols),
         drift_(options.rounding, b.cols),
@@ -194,34 +194,43 @@ class BlockCg {
   static constexpr double slowest = 0.1;
 
   double off() const { return drift_.relative(bb_, judged_); }
-  /// Whether a step can be taken unseen; and how much of the residual to expect after it.
   bool foresees() const { return steps_ >= 2 && gain_ < slowest; }
+  /// What is to be expected of a step that is taken unseen.
   double foreseen() const {
-    if (!foresees() || steps_since_ == 0) return std::numeric_limits<double>::infinity();
-    return 4 * std::max(gain_, outcome_.residual / before_) * outcome_.residual;
+    if (!options_.foresee || !foresees() || steps_since_ == 0) return std::numeric_limits<double>::infinity();
+    double largest = 0;
+    for (std::size_t k = 0; k < at(judged_); ++k) {
+      if (bb_[k] == 0) continue;
+      const double gain = std::max(gain_, std::sqrt(rr_[k] / before_[k]));
+      const double one = 4 * gain * std::sqrt(rr_[k] / bb_[k]);
+      if (!(one <= largest)) largest = one;
+    }
+    return largest;
   }
   bool last() const { return outcome_.iterations >= options_.most_iterations || std::isnan(outcome_.residual); }
+  /// Errors of rough applications are estimates: nothing is claimed on them alone.
+  bool may_claim() const { return outcome_.rough == 0 || truth_seen_; }
 
   bool done(Progress* progress) {
-    outcome_.residual = largest_ratio(r_, bb_, judged_);
+    before_ = rr_;
+    rr_ = column_dots(r_, r_);
+    outcome_.residual = largest_ratio(rr_, bb_, judged_);
     report(progress, "conjugate gradients",
            outcome_.residual < 1 ? std::log(std::max(outcome_.residual, 1e-300)) / std::log(options_.tolerance) : 0.0);
-    if (outcome_.residual + off() <= options_.tolerance) {
-      outcome_.residual += off();
-      outcome_.vouched = true;
-      subtract(b_, r_, image_);
-      return true;
-    }
+    const double claim = outcome_.residual + off();
     const double expected = foreseen() + off();
-    before_ = outcome_.residual;
-    if (options_.foresee && expected <= options_.tolerance) {
+    near_ = std::min(claim, expected) <= options_.tolerance;
+    if (!near_ || !may_claim()) return false;
+    outcome_.vouched = true;
+    if (claim <= options_.tolerance) {
+      outcome_.residual = claim;
+      subtract(b_, r_, image_);
+    } else {
       step_on();
       outcome_.residual = expected;
-      outcome_.vouched = true;
       image_ = Matrix<double>(b_);
-      return true;
     }
-    return false;
+    return true;
   }
 
   /// The step that would come next, at the length of the one before.
@@ -232,8 +241,8 @@ class BlockCg {
   }
 
   bool wants_truth() const {
-    if (outcome_.residual <= options_.tolerance || last()) return true;
-    return rough_since_ > 0 && (!trusts_rough_ || off() > gain_ * outcome_.residual);
+    if (outcome_.residual <= options_.tolerance || near_ || last()) return true;
+    return rough_since_ > 0 && (!trusts_rough_ || !(off() <= gain_ * outcome_.residual));
   }
 
   /// One application to x itself, and conjugate gradients from there; whether they are at an end. Columns that are not
@@ -247,7 +256,8 @@ class BlockCg {
     apply_(in, image_);
     Matrix<double> truth(b_.rows, b_.cols);
     subtract(b_, image_, truth);
-    outcome_.residual = largest_ratio(truth, bb_, judged_);
+    outcome_.residual = largest_ratio(column_dots(truth, truth), bb_, judged_);
+    truth_seen_ = true;
     if (rough_since_ > 0) {
       trusts_rough_ = trusts_rough_ && outcome_.residual <= allowed;
     } else {
@@ -267,7 +277,7 @@ class BlockCg {
     const double claimed = outcome_.residual;
     apply_(x_, image_);
     subtract(b_, image_, z_);
-    outcome_.residual = largest_ratio(z_, bb_, judged_);
+    outcome_.residual = largest_ratio(column_dots(z_, z_), bb_, judged_);
     outcome_.rounding = outcome_.residual > 2 * claimed && outcome_.residual > 0.5 * last_true_;
     last_true_ = outcome_.residual;
     return !(outcome_.residual > options_.tolerance) || outcome_.rounding;
@@ -283,7 +293,11 @@ class BlockCg {
       return;
     }
     const std::vector<double> errors = options_.rough(direction_, image_);
-    const std::vector<double> before = column_dots(r_, r_);
+    if (!std::ranges::all_of(image_.values(), [](double v) { return std::isfinite(v); })) {  // float has overflown
+      trusts_rough_ = false;
+      iterate();
+      return;
+    }
     update(0, {});
     drift_.add(errors, step_);
     ++outcome_.rough;
@@ -291,7 +305,9 @@ class BlockCg {
     // An application that is off by more than a tenth of the residual gains nothing; and where iterations gain little, they
     // need the directions that starting again forgets.
     trusts_rough_ = gain_ < slowest;
-    for (std::size_t k = 0; k < at(judged_); ++k) trusts_rough_ = trusts_rough_ && !(errors[k] > 0.1 * std::sqrt(before[k]));
+    for (std::size_t k = 0; k < at(judged_); ++k) {
+      trusts_rough_ = trusts_rough_ && (errors[k] <= 0.1 * std::sqrt(rr_[k]) || bb_[k] == 0);
+    }
   }
 
   /// By `image_`: the first columns have a new residual and start afresh, the others take the step along their direction.
@@ -341,12 +357,15 @@ class BlockCg {
   Matrix<double> direction_;
   Matrix<double> image_;
   std::vector<double> bb_;
+  std::vector<double> rr_;
+  std::vector<double> before_;  ///< rr_ of the iteration before
   std::vector<double> rz_;
   std::vector<double> step_;  ///< the last ones
   int steps_ = 0;             ///< of the judged columns
   int steps_since_ = 0;       ///< those since they started afresh
   double gain_ = 0;           ///< √(rᵀz after / before), the largest of any of them
-  double before_ = 1;         ///< the residual before the last step
+  bool near_ = false;         ///< a claim, with or without a step unseen, would be within the tolerance
+  bool truth_seen_ = false;   ///< b - Ax was computed from x
   double last_true_ = std::numeric_limits<double>::infinity();
   Lanczos lanczos_;
   Drift drift_;

@@ -26,7 +26,7 @@ struct BlockCgOptions {
   Index judged = -1;  ///< columns from the first on whose residuals count; -1: all. Others go along.
   RoundingModel rounding = {};
   RoughOperator rough = {};  ///< for most iterations, where given
-  bool foresee = true;       ///< with a rounding model: spare the last application, see below
+  bool foresee = true;       ///< with a rounding model: spare the very last application, see below
 };
 
 struct BlockCgOutcome {
@@ -35,7 +35,7 @@ struct BlockCgOutcome {
   /// max over columns of ‖b - Ax‖/‖b‖: by a last application of A, or, where roundings are known, that of the recurrence (or
   /// what the last step leaves of it) and what it may be off. May be NaN.
   double residual = 0;
-  bool vouched = false;   ///< the latter; `image` is then b less the residual of the recurrence
+  bool vouched = false;   ///< the latter; `image` is then b less the residual of the recurrence, or b itself
   bool rounding = false;  ///< A is not applied precisely enough for more
   /// The least and the largest eigenvalue of M⁻¹A (M the preconditioner) that the iterations saw, by Lanczos' tridiagonal
   /// matrices: how well M stands for A, for any other use of it. From inside of the true spectrum; 1 and 1 without
@@ -54,8 +54,8 @@ struct BlockCgOutcome {
 /// Where roundings are known, the drift is bounded instead of looked at, and two things become possible:
 /// - iterative refinement: applications are rough until the drift is more than the next of them would leave; then A x itself
 ///   is computed precisely, at the x of the step that would have come next, and conjugate gradients start again from its
-///   residual. One such application in four to six is enough (inner and outer iterations: Golub and Ye, SIAM J. Sci.
-///   Comput. 21, 1999).
+///   residual. One such application in four to six is enough, and one there must be (inner and outer iterations: Golub and
+///   Ye, SIAM J. Sci. Comput. 21, 1999).
 /// - the last application is spared: it would only tell how small the residual is after a step whose direction is known and
 ///   whose length is nearly that of the one before. With γ what an iteration left of the residual, the largest of any in the
 ///   norm of M⁻¹ and of the last one in ‖·‖, 4γ‖r‖ is what is claimed of the step.

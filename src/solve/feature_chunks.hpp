@@ -27,6 +27,16 @@ class FeatureChunks {
     std::span<const double> weights;  ///< empty: all 1
 
     double weight(Index i) const { return weights.empty() ? 1.0 : weights[static_cast<std::size_t>(i)]; }
+    /// F := w·(F - offset) for its first rows.
+    template <class Number>
+    void centre_and_weigh(std::span<const double> offset, MatrixView<Number> f) const {
+      for (Index i = 0; i < f.rows; ++i) {
+        for (Index k = 0; k < f.cols; ++k) {
+          const double centred = static_cast<double>(f(i, k)) - offset[static_cast<std::size_t>(k)];
+          f(i, k) = static_cast<Number>(weight(i) * centred);
+        }
+      }
+    }
   };
 
   /// Features of all rows are kept from the first pass on when they take no more than `memory_bytes`.

@@ -27,7 +27,7 @@ bool little_left(const NormalSystem& system, const RidgeSolution& solution, doub
   const double left = std::max(system.weight - solution.degrees_of_freedom, 0.01 * system.weight);
   for (std::size_t a = 0; a < solution.noise.size(); ++a) {
     const double squares = solution.noise[a] * left;
-    if (!(squares >= 1e-3 * system.target_square[a] && gap <= 1e-8 * squares)) return true;
+    if (!(squares >= 1e-3 * system.target_square[a] && gap <= 1e-6 * squares)) return true;
   }
   return false;
 }
@@ -259,7 +259,7 @@ int Refinement::choosing_iterations(double tolerance) {
   return static_cast<int>(-0.5 * std::log10(tolerance) + 1e-9);
 }
 
-/// The last precise application to θ_s, near the solution: there ‖Zθ‖² is known to second order by its tangent,
+/// The last precise application, mostly to a θ_s near the solution: there ‖Zθ‖² is known to second order by its tangent,
 ///     w_aᵀGw_a ≥ (2w - w_s)_aᵀ(Gw_s)_a, with a gap of (θ - θ_s)ᵀ(b - Aθ_s) at most in all.
 /// Conjugate gradients scale their columns by powers of 2: `rescale` takes that back.
 struct Refinement::Seen {
@@ -301,8 +301,9 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   };
   Seen seen;
   const BlockOperator apply = [&](ConstMatrix v, MutMatrix out) {
-    apply_(v, out, &seen.uncoupled);
+    apply_(v, out, coupling.is_constant() ? nullptr : &seen.uncoupled);
     shift(v, out);
+    if (coupling.is_constant()) return;
     seen.in = Matrix<double>(v.col_range(0, 1));
     seen.out = Matrix<double>(ConstMatrix(out).col_range(0, 1));
   };
@@ -338,23 +339,30 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   if (!coupling.is_constant()) {
     coupling.expand(theta.values(), solution.weights);
     if (keep != Uncertainty::none) keep_coupled(coupling, keep, systems.take_factor(), solution.posterior);
-    seen.rescale(theta);
-    if (!seen.in.empty()) finish(system_, seen.energy(coupling, solution.weights), systems.trace, solution);
+    if (!seen.in.empty()) {
+      seen.rescale(theta);
+      finish(system_, seen.energy(coupling, solution.weights), systems.trace, solution);
+    }
     if (seen.in.empty() || little_left(system_, solution, seen.gap(systems.rhs, theta))) {
       finish(system_, column_dots(solution.weights, gram_times_(solution.weights)), systems.trace, solution);
     }
     return solution;
   }
   gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, solution.weights);
-  // Conjugate gradients know Aθ = γGθ + ridge·θ: G W = Gθ Bᵀ needs no further pass, unless little is left of the targets and
-  // that is known within the residual only.
+  // Conjugate gradients know Aθ = γGθ + ridge·θ: G W = Gθ Bᵀ needs no further pass, unless little is left of the targets.
+  // ΣwᵀGw is off by Σθᵀ(b - Aθ)/γ, which is at most:
+  double gap = 0;
+  const std::vector<double> tt = column_dots(theta, theta);
+  const std::vector<double> bb = column_dots(systems.channels.rhs, systems.channels.rhs);
+  for (std::size_t k = 0; k < tt.size(); ++k)
+    gap += std::sqrt(tt[k]) * std::sqrt(bb[k]) * outcome.residual / systems.gain[k];
   for (Index i = 0; i < theta.rows(); ++i) {
     for (Index k = 0; k < theta.cols(); ++k) theta(i, k) = (outcome.image(i, k) - ridge * theta(i, k)) / systems.gain[at(k)];
   }
   Matrix<double> gram_weights(coupling.columns(), coupling.outputs());
   gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, gram_weights);
   finish(system_, column_dots(solution.weights, gram_weights), systems.trace, solution);
-  if (outcome.vouched && little_left(system_, solution))
+  if (outcome.vouched && little_left(system_, solution, gap))
     finish(system_, column_dots(solution.weights, gram_times_(solution.weights)), systems.trace, solution);
   if (keep == Uncertainty::none) return solution;
   if (systems.eigen.values.empty()) {

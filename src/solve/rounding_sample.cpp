@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backend/backend.hpp"
 
@@ -29,20 +30,20 @@ bool in_sample(const RoundingSample::Chunk& chunk, Index slots) {
 
 }  // namespace
 
-std::vector<double> mean_times(std::span<const double> mean, ConstMatrix w) {
-  std::vector<double> offset(at(w.cols), 0.0);
-  for (Index c = 0; c < w.rows; ++c) {
-    for (Index k = 0; k < w.cols; ++k) offset[at(k)] += mean[at(c)] * w(c, k);
+void RoundingSample::Weights::add(const Chunk& chunk, Index rows) {
+  for (Index i = 0; i < rows; ++i) {
+    sum += chunk.weight(i);
+    square += chunk.weight(i) * chunk.weight(i);
   }
-  return offset;
 }
 
-RoundingSample::RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean, Index slots)
-    : map_(map), w_(transposed(w)), mean_(mean), offset_(mean_times(mean, w)), slots_(at(slots)) {}
+RoundingSample::RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean,
+                               std::span<const double> offset, Index slots)
+    : map_(map), w_(transposed(w)), mean_(mean), offset_(offset), slots_(at(slots)) {}
 
 void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
   Slot& slot = slots_[at(chunk.slot)];
-  slot.passed += chunk.features.rows;
+  slot.passed.add(chunk, chunk.features.rows);
   if (!in_sample(chunk, static_cast<Index>(slots_.size()))) return;
   const Index m = map_.columns();
   const Index k = f.cols;
@@ -52,33 +53,35 @@ void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
   }
   const Index rows = std::min(most_rows, chunk.features.rows);
   const MatrixView<const float> features = chunk.features.row_range(0, rows);
-  slot.rows += rows;
+  slot.seen.add(chunk, rows);
   thread_local Matrix<double> buffer;
   if (buffer.rows() < rows || buffer.cols() != m) buffer = Matrix<double>(rows, m);
   const MutMatrix phi = buffer.view().row_range(0, rows);
   map_.features(chunk.rows.row_range(0, rows), phi);
+  double square = 0;
+  double all = 0;
   for (Index i = 0; i < rows; ++i) {
     for (Index c = 0; c < m; ++c) {
       const double off = static_cast<double>(features(i, c)) - phi(i, c);
-      slot.square += off * off;
-      slot.all += phi(i, c) * phi(i, c);
+      square += off * off;
+      all += phi(i, c) * phi(i, c);
     }
   }
-  thread_local Matrix<double> part;
-  thread_local Matrix<float> rough;
-  if (part.rows() != k || part.cols() != m) {
-    part = Matrix<double>(k, m);
-    rough = Matrix<float>(k, m);
-  }
+  slot.square += square;
+  slot.all += all;
   Matrix<double> exact(rows, k);
   thin_forward<double>(phi, w_, exact);
-  weigh(chunk, offset_, exact.view());
+  chunk.centre_and_weigh(offset_, exact.view());
   for (Index i = 0; i < rows; ++i) {
-    for (Index j = 0; j < k; ++j) slot.ones[at(j)] += static_cast<double>(f(i, j)) - exact(i, j);
+    for (Index j = 0; j < k; ++j) {
+      slot.ones[at(j)] += static_cast<double>(f(i, j)) - exact(i, j);
+      exact(i, j) = -exact(i, j);
+    }
   }
-  thin_adjoint<double>(phi, exact, false, part);
+  thin_adjoint<double>(phi, exact, true, slot.difference);
+  Matrix<float> rough(k, m);
   thin_adjoint<float>(features, f.row_range(0, rows), false, rough);
-  for (Index i = 0; i < part.size(); ++i) slot.difference.data()[i] += static_cast<double>(rough.data()[i]) - part.data()[i];
+  for (Index i = 0; i < rough.size(); ++i) slot.difference.data()[i] += static_cast<double>(rough.data()[i]);
 }
 
 double RoundingSample::unit() const {
@@ -94,49 +97,45 @@ double RoundingSample::unit() const {
 std::vector<double> RoundingSample::errors(Index size, Index columns,
                                            const std::function<void(ConstMatrix s, MutMatrix out)>& reduce) const {
   // Few groups of slots: what each costs here is not spread over the threads.
-  constexpr Index most_groups = 8;
-  std::vector<Slot> groups(at(most_groups));
-  double passed = 0;
-  double seen = 0;
-  for (std::size_t k = 0; k < slots_.size(); ++k) {
-    const Slot& slot = slots_[k];
-    passed += static_cast<double>(slot.passed);
-    if (slot.rows == 0) continue;
-    seen += static_cast<double>(slot.rows);
-    Slot& group = groups[k % groups.size()];
-    if (group.rows == 0) {
-      group = slot;
-      continue;
-    }
-    group.rows += slot.rows;
-    for (Index i = 0; i < group.difference.size(); ++i) group.difference.data()[i] += slot.difference.data()[i];
-    for (std::size_t j = 0; j < group.ones.size(); ++j) group.ones[j] += slot.ones[j];
+  constexpr std::size_t most_groups = 8;
+  Weights passed;
+  Weights seen;
+  for (const Slot& slot : slots_) {
+    passed.sum += slot.passed.sum;
+    passed.square += slot.passed.square;
+    seen.sum += slot.seen.sum;
+    seen.square += slot.seen.square;
   }
   Matrix<double> total(size, columns);
   std::vector<double> squares(at(columns), 0.0);  // Σ ‖g‖²
-  double count = 0;
-  for (const Slot& group : groups) {
-    if (group.rows == 0) continue;
-    Matrix<double> s = transposed(group.difference);
-    for (Index c = 0; c < s.rows(); ++c) {
-      for (Index k = 0; k < s.cols(); ++k) s(c, k) -= mean_[at(c)] * group.ones[at(k)];
-    }
-    Matrix<double> g(size, columns);
-    reduce(s, g);
-    for (Index i = 0; i < g.rows(); ++i) {
-      for (Index k = 0; k < columns; ++k) {
-        squares[at(k)] += g(i, k) * g(i, k);
-        total(i, k) += g(i, k);
+  double groups = 0;
+  for (std::size_t first = 0; first < std::min(most_groups, slots_.size()); ++first) {
+    Matrix<double> s;
+    for (std::size_t k = first; k < slots_.size(); k += most_groups) {
+      const Slot& slot = slots_[k];
+      if (slot.difference.empty()) continue;
+      if (s.empty()) s = Matrix<double>(slot.difference.cols(), slot.difference.rows());
+      for (Index c = 0; c < s.rows(); ++c) {
+        for (Index j = 0; j < s.cols(); ++j) s(c, j) += slot.difference(j, c) - mean_[at(c)] * slot.ones[at(j)];
       }
     }
-    count += 1;
+    if (s.empty()) continue;
+    Matrix<double> g(size, columns);
+    reduce(s, g);
+    const std::vector<double> square = column_dots(g, g);
+    for (std::size_t k = 0; k < square.size(); ++k) squares[k] += square[k];
+    for (Index i = 0; i < g.size(); ++i) total.data()[i] += g.data()[i];
+    groups += 1;
   }
   const std::vector<double> sums = column_dots(total, total);
-  const double ratio = passed / seen;
+  const double alike = passed.sum / seen.sum;
+  const double by_chance = passed.square / seen.square;
   std::vector<double> errors(at(columns));
   for (std::size_t k = 0; k < errors.size(); ++k) {
-    const double scatter = count > 1 ? (squares[k] - sums[k] / count) * count / (count - 1) : 0.0;
-    errors[k] = std::sqrt(ratio * ratio * std::max(0.0, sums[k] - scatter) + ratio * std::max(0.0, scatter));
+    const double scatter = groups > 1 ? std::max(0.0, (squares[k] - sums[k] / groups) * groups / (groups - 1)) : 0.0;
+    const double square = alike * alike * std::max(0.0, sums[k] - scatter) + by_chance * scatter;
+    errors[k] =
+        std::isfinite(square) && std::isfinite(sums[k]) ? std::sqrt(square) : std::numeric_limits<double>::infinity();
   }
   return errors;
 }

@@ -13,8 +13,9 @@ namespace mercer {
 class RoundingSample {
  public:
   using Chunk = FeatureChunks<float>::Chunk;
-  /// φ~ = φ - mean, W of so many columns; sums are kept apart for each slot.
-  RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean, Index slots);
+  /// φ~ = φ - mean, `offset` = meanᵀW; sums are kept apart for each slot.
+  RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean, std::span<const double> offset,
+                 Index slots);
 
   /// Every chunk of the pass, with its F = w φ~ᵀW in float. Slots may come at a time.
   void look(const Chunk& chunk, MatrixView<const float> f);
@@ -22,40 +23,32 @@ class RoundingSample {
   /// Root mean square difference of features, relative.
   double unit() const;
   /// ‖S in float - S‖ of every column of what `reduce` makes of S (size × columns), for all rows passed: with g the
-  /// differences of G groups of rows of the sample, V = Σ‖g - mean‖²·G/(G-1), and R = rows per row of the sample,
-  ///     ‖·‖² ≈ R²·(‖Σg‖² - V) + R·V,
-  /// rows that err alike and rows that err by chance.
+  /// differences of G groups of rows of the sample, V = Σ‖g - mean‖²·G/(G-1), R = Σw/Σw of the sample and Q = Σw²/Σw² of it,
+  ///     ‖·‖² ≈ R²·(‖Σg‖² - V) + Q·V,
+  /// rows that err alike and rows that err by chance. Infinite where the sample has no weight, or is not finite.
   std::vector<double> errors(Index size, Index columns,
                              const std::function<void(ConstMatrix s, MutMatrix out)>& reduce) const;
 
  private:
+  struct Weights {
+    double sum = 0;
+    double square = 0;  ///< Σ w²
+    void add(const Chunk& chunk, Index rows);
+  };
   struct Slot {
     Matrix<double> difference;  ///< k × m
     std::vector<double> ones;   ///< of Σ F
     double square = 0;          ///< Σ (φ in float - φ)²
     double all = 0;             ///< Σ φ²
-    Index rows = 0;             ///< of the sample
-    Index passed = 0;           ///< of all
+    Weights passed;
+    Weights seen;
   };
 
   const FeatureMap& map_;
   Matrix<double> w_;  ///< k × m
   std::span<const double> mean_;
-  std::vector<double> offset_;  ///< φ¯ᵀW
+  std::span<const double> offset_;
   std::vector<Slot> slots_;
 };
-
-/// F := w·(F - φ¯ᵀW).
-template <class Real>
-void weigh(const auto& chunk, const std::vector<double>& offset, MatrixView<Real> f) {
-  for (Index i = 0; i < f.rows; ++i) {
-    const double weight = chunk.weight(i);
-    for (Index k = 0; k < f.cols; ++k)
-      f(i, k) = static_cast<Real>(weight * (static_cast<double>(f(i, k)) - offset[static_cast<std::size_t>(k)]));
-  }
-}
-
-/// φ¯ᵀW, of W as columns × k.
-std::vector<double> mean_times(std::span<const double> mean, ConstMatrix w);
 
 }  // namespace mercer

@@ -15,16 +15,25 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Enough for many threads, within memory: sums of `systems` columns are kept once per slot, in half a gigabyte, and the
-/// floats of a block would take an eighth.
+/// Enough for many threads, within memory: sums of `systems` columns are kept once per slot, in half a gigabyte (a float, a
+/// double, and another double of the sample of roundings), and the floats of a block would take an eighth.
 Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
   constexpr double sums_budget = 512e6;
   constexpr double block_budget = 128e6;
   const Index width = map.coupling().is_constant() ? 1 : map.outputs();
   const auto columns = static_cast<double>(map.columns());
-  const double slots = std::min(sums_budget / (12.0 * columns * static_cast<double>(systems * width)),
+  const double slots = std::min(sums_budget / (20.0 * columns * static_cast<double>(systems * width)),
                                 block_budget / (4.0 * columns * static_cast<double>(slot_rows)));
   return std::clamp<Index>(static_cast<Index>(slots), 1, 32);
+}
+
+/// φ¯ᵀW, of W as columns × k.
+std::vector<double> mean_times(std::span<const double> mean, ConstMatrix w) {
+  std::vector<double> offset(at(w.cols), 0.0);
+  for (Index c = 0; c < w.rows; ++c) {
+    for (Index k = 0; k < w.cols; ++k) offset[at(k)] += mean[at(c)] * w(c, k);
+  }
+  return offset;
 }
 
 }  // namespace
@@ -248,7 +257,8 @@ std::vector<double> RowOperator<Real>::apply_and_measure(ConstMatrix v,
                                                          MutMatrix out) requires(std::is_same_v<Real, float>) {
   constexpr double caution = 3;
   const Matrix<double> w = expand(v);
-  RoundingSample sample(map_, w, system_.mean_feature, chunks_.slots());
+  const std::vector<double> offset = mean_times(system_.mean_feature, w);
+  RoundingSample sample(map_, w, system_.mean_feature, offset, chunks_.slots());
   contract(gram_pass(w, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); }), out);
   std::vector<double> errors = sample.errors(size(), v.cols, [&](ConstMatrix s, MutMatrix g) { contract(s, g); });
   const double others = sample.unit() > 0 ? std::max(1.0, single_unit_ / sample.unit()) : 1.0;
@@ -271,7 +281,7 @@ Matrix<double> RowOperator<Real>::gram_pass(ConstMatrix w, const Look& look) {
   }
   return adjoint_pass(w.cols, [&](const Chunk& chunk, MatrixView<Real> f) {
     thin_forward<Real>(chunk.features, narrow, f);
-    weigh(chunk, offset, f);
+    chunk.centre_and_weigh(offset, f);
     look(chunk, f);
   });
 }

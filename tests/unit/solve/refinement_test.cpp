@@ -265,6 +265,42 @@ TEST(Refinement, PassesInFloatMeasureTheirErrorOnASample) {
     Data far = data(n, 3, p);
     far.x(12345, 1) = 1e4;  // one row that loses all digits, in the sample or not
     expect_measured(far, map, 1e6);
+    Data weighted = data(n, 3, p);
+    for (Index i = 0; i < n; ++i) weighted.weights.push_back(i % 3 == 0 ? 0.0 : 1 + 1e-4 * static_cast<double>(i));
+    expect_measured(weighted, map, 15);
+  }
+}
+
+TEST(Refinement, NothingIsClaimedOnASampleAlone) {
+  // Weights that forget: nearly all of it is in the last rows, and none of them in the sample. The residual is right all
+  // the same.
+  const FourierMap map = map_of("gaussian(1)", 2, 1, 60);
+  Data s = data(20000, 2, 1);
+  for (Index i = 0; i < 20000; ++i) s.weights.push_back(std::exp(-static_cast<double>(19999 - i) / 20));
+  ArrayRows rows = s.rows();
+  const RidgeSolution refined = Refinement(map, rows, {}, nullptr).solve({.penalty = 1e-3, .tolerance = 5e-10});
+  const NormalSystem full = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), true);
+  const Dense gram = dense(full.gram).selfadjointView<::Eigen::Lower>();
+  const Vector w = dense(refined.weights).col(0);
+  const Vector b = dense(full.cross).col(0);
+  EXPECT_LE(refined.residual, 5e-10);
+  EXPECT_LE((b - gram * w - 1e-3 * full.weight * w).norm() / b.norm(), refined.residual + 1e-13);
+}
+
+TEST(Refinement, NothingToLearnIsLearned) {
+  for (const char* kernel : {"gaussian(1)", "curl_free(gaussian(1))"}) {
+    SCOPED_TRACE(kernel);
+    const Index p = std::string(kernel).starts_with("curl") ? 2 : 1;
+    const FourierMap map = map_of(kernel, 2, p, 30);
+    for (const Index n : {1, 2, 700}) {
+      Data s = data(n, 2, p);
+      if (n > 1) std::ranges::fill(s.y.values(), 0.0);
+      ArrayRows rows = s.rows();
+      const RidgeSolution solution = Refinement(map, rows, {}, nullptr).solve({.penalty = 1e-3});
+      for (const double w : solution.weights.values()) EXPECT_NEAR(w, 0, 1e-12);
+      for (Index a = 0; a < p; ++a)
+        EXPECT_NEAR(solution.intercept[static_cast<std::size_t>(a)], n == 1 ? s.y(0, a) : 0.0, 1e-12);
+    }
   }
 }
 
