@@ -41,7 +41,7 @@ class RefinedFit {
     std::vector<double> foretold;
     Refinement::Wish wish;
     // Where the penalty is chosen, iterations to 1e-10 tell whether it can be trusted.
-    wish.tolerance = single() ? 1e-6 : options_.penalty ? 5e-10 : 1e-10;
+    wish.tolerance = single() ? 1e-6 : options_.penalty ? 1e-9 : 1e-10;
     wish.keep = keep();
     wish.most_iterations =
         options_.penalty ? affordable_iterations(state_.map->columns()) : Refinement::choosing_iterations(wish.tolerance);

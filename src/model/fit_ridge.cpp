@@ -104,21 +104,24 @@ void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& opti
   summary.seconds["solve"] = watch.seconds();
 }
 
-/// Below this the Gram matrix takes no time.
+/// Below this the Gram matrix takes no time: features, and multiply-adds (a fifth of a second on two cores).
 constexpr Index refinement_columns = 1000;
+constexpr double refinement_products = 2e10;
 /// A penalty that a coarse Gram matrix cannot choose (little noise, or a very smooth function) costs another
 /// eigendecomposition, as much as some 40 rows per column: they must be few beside all rows.
 constexpr Index rows_per_column_to_choose = 200;
 
-/// Where low precision can save time at no loss. Standard deviations "in full" need the factor of a precise Gram matrix; with
-/// fewer rows than features the factorisation costs more than any Gram matrix.
+/// Where low precision can save time at no loss. Standard deviations "in full" need the factor of a precise Gram matrix;
+/// with fewer rows than features the factorisation costs more than any Gram matrix.
 bool wants_refinement(const FeatureMap& map, Index rows, const FitOptions& options) {
   if (options.precision == "float64" || options.penalty == 0.0) return false;
   if (options.uncertainty == "full") return false;
   if (map.columns() < refinement_columns) return false;
   if (!options.penalty) return is_fast(LowNumber::bf16) && rows >= rows_per_column_to_choose * map.columns();
   const Precision passes = options.precision == "float32" ? Precision::single_ : Precision::double_;
-  return rows >= map.columns() && !worthwhile_grams(map, passes, false).empty();
+  const auto m = static_cast<double>(map.columns());
+  return rows >= map.columns() && static_cast<double>(rows) * m * m >= refinement_products &&
+         !worthwhile_grams(map, passes, false).empty();
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ class BlockCg {
         direction_(b.rows, b.cols),
         image_(b.rows, b.cols),
         bb_(column_dots(b, b)),
-        rr_(bb_),
+        largest_(bb_.size(), 0.0),
         step_(at(b.cols), 1.0),
         lanczos_(b.cols),
         drift_(options.rounding, b.cols),
@@ -201,8 +201,7 @@ class BlockCg {
     double largest = 0;
     for (std::size_t k = 0; k < at(judged_); ++k) {
       if (bb_[k] == 0) continue;
-      const double gain = std::max(gain_, std::sqrt(rr_[k] / before_[k]));
-      const double one = 4 * gain * std::sqrt(rr_[k] / bb_[k]);
+      const double one = 3 * gain_ * std::sqrt(rz_[k] * largest_[k] / bb_[k]);
       if (!(one <= largest)) largest = one;
     }
     return largest;
@@ -212,8 +211,10 @@ class BlockCg {
   bool may_claim() const { return outcome_.rough == 0 || truth_seen_; }
 
   bool done(Progress* progress) {
-    before_ = rr_;
     rr_ = column_dots(r_, r_);
+    for (std::size_t k = 0; k < rr_.size(); ++k) {
+      if (outcome_.iterations > 0 && rz_[k] > 0) largest_[k] = std::max(largest_[k], rr_[k] / rz_[k]);
+    }
     outcome_.residual = largest_ratio(rr_, bb_, judged_);
     report(progress, "conjugate gradients",
            outcome_.residual < 1 ? std::log(std::max(outcome_.residual, 1e-300)) / std::log(options_.tolerance) : 0.0);
@@ -222,14 +223,13 @@ class BlockCg {
     near_ = std::min(claim, expected) <= options_.tolerance;
     if (!near_ || !may_claim()) return false;
     outcome_.vouched = true;
-    if (claim <= options_.tolerance) {
-      outcome_.residual = claim;
-      subtract(b_, r_, image_);
-    } else {
+    if (expected < claim) {
       step_on();
-      outcome_.residual = expected;
       image_ = Matrix<double>(b_);
+    } else {
+      subtract(b_, r_, image_);
     }
+    outcome_.residual = claim <= options_.tolerance ? claim : expected;  // no more is claimed than has to be
     return true;
   }
 
@@ -242,7 +242,8 @@ class BlockCg {
 
   bool wants_truth() const {
     if (outcome_.residual <= options_.tolerance || near_ || last()) return true;
-    return rough_since_ > 0 && (!trusts_rough_ || !(off() <= gain_ * outcome_.residual));
+    const double harmless = std::max(gain_ * outcome_.residual, 0.25 * options_.tolerance);
+    return rough_since_ > 0 && (!trusts_rough_ || !(off() <= harmless));
   }
 
   /// One application to x itself, and conjugate gradients from there; whether they are at an end. Columns that are not
@@ -358,7 +359,7 @@ class BlockCg {
   Matrix<double> image_;
   std::vector<double> bb_;
   std::vector<double> rr_;
-  std::vector<double> before_;  ///< rr_ of the iteration before
+  std::vector<double> largest_;  ///< ‖r‖²/rᵀz, of any iteration
   std::vector<double> rz_;
   std::vector<double> step_;  ///< the last ones
   int steps_ = 0;             ///< of the judged columns

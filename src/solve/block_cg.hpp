@@ -57,8 +57,8 @@ struct BlockCgOutcome {
 ///   residual. One such application in four to six is enough, and one there must be (inner and outer iterations: Golub and
 ///   Ye, SIAM J. Sci. Comput. 21, 1999).
 /// - the last application is spared: it would only tell how small the residual is after a step whose direction is known and
-///   whose length is nearly that of the one before. With γ what an iteration left of the residual, the largest of any in the
-///   norm of M⁻¹ and of the last one in ‖·‖, 4γ‖r‖ is what is claimed of the step.
+///   whose length is nearly that of the one before. With γ the most that any iteration left of rᵀM⁻¹r (its root) and ρ the
+///   largest ‖r‖ beside that root, 3γρ√(rᵀM⁻¹r) is what is claimed of the step.
 BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix targets, MutMatrix x,
                         const BlockCgOptions& options, Progress* progress);
 

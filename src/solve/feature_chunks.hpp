@@ -27,6 +27,19 @@ class FeatureChunks {
     std::span<const double> weights;  ///< empty: all 1
 
     double weight(Index i) const { return weights.empty() ? 1.0 : weights[static_cast<std::size_t>(i)]; }
+    /// That with the largest inputs among the first `count`; -1: none has a weight.
+    Index largest_row(Index count) const {
+      Index found = -1;
+      double largest = -1;
+      for (Index i = 0; i < count; ++i) {
+        double square = 0;
+        for (const double v : rows.row(i)) square += v * v;
+        if (!(square > largest && weight(i) > 0)) continue;
+        largest = square;
+        found = i;
+      }
+      return found;
+    }
     /// F := w·(F - offset) for its first rows.
     template <class Number>
     void centre_and_weigh(std::span<const double> offset, MatrixView<Number> f) const {

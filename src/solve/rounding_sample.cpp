@@ -15,6 +15,8 @@ std::size_t at(Index i) {
 
 /// Of a chunk: in double they stay in the second cache, too.
 constexpr Index most_rows = 24;
+/// Rows of which a sample would tell little and all cost nothing.
+constexpr Index few = 4096;
 
 /// One slot in five of every block, by turns, and of it the chunk with some row: all places of a block and of a slot come
 /// up.
@@ -38,37 +40,38 @@ void RoundingSample::Weights::add(const Chunk& chunk, Index rows) {
 }
 
 RoundingSample::RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean,
-                               std::span<const double> offset, Index slots)
-    : map_(map), w_(transposed(w)), mean_(mean), offset_(offset), slots_(at(slots)) {}
+                               std::span<const double> offset, Index slots, Index rows_to_come)
+    : map_(map),
+      w_(transposed(w)),
+      mean_(mean),
+      offset_(offset),
+      slots_(at(slots)),
+      whole_(rows_to_come >= 0 && rows_to_come <= few) {}
 
 void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
   Slot& slot = slots_[at(chunk.slot)];
   slot.passed.add(chunk, chunk.features.rows);
-  if (!in_sample(chunk, static_cast<Index>(slots_.size()))) return;
+  if (!whole_ && !in_sample(chunk, static_cast<Index>(slots_.size()))) return;
   const Index m = map_.columns();
   const Index k = f.cols;
   if (slot.difference.empty()) {
     slot.difference = Matrix<double>(k, m);
     slot.ones.assign(at(k), 0.0);
   }
-  const Index rows = std::min(most_rows, chunk.features.rows);
+  const Index rows = whole_ ? chunk.features.rows : std::min(most_rows, chunk.features.rows);
   const MatrixView<const float> features = chunk.features.row_range(0, rows);
   slot.seen.add(chunk, rows);
   thread_local Matrix<double> buffer;
   if (buffer.rows() < rows || buffer.cols() != m) buffer = Matrix<double>(rows, m);
   const MutMatrix phi = buffer.view().row_range(0, rows);
   map_.features(chunk.rows.row_range(0, rows), phi);
-  double square = 0;
-  double all = 0;
-  for (Index i = 0; i < rows; ++i) {
-    for (Index c = 0; c < m; ++c) {
-      const double off = static_cast<double>(features(i, c)) - phi(i, c);
-      square += off * off;
-      all += phi(i, c) * phi(i, c);
-    }
+  slot.rows += rows;
+  const Index largest = chunk.largest_row(rows);
+  for (Index c = 0; largest >= 0 && c < m; ++c) {
+    const double off = static_cast<double>(features(largest, c)) - phi(largest, c);
+    slot.square += off * off;
+    slot.all += phi(largest, c) * phi(largest, c);
   }
-  slot.square += square;
-  slot.all += all;
   Matrix<double> exact(rows, k);
   thin_forward<double>(phi, w_, exact);
   chunk.centre_and_weigh(offset_, exact.view());
@@ -84,7 +87,13 @@ void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
   for (Index i = 0; i < rough.size(); ++i) slot.difference.data()[i] += static_cast<double>(rough.data()[i]);
 }
 
-double RoundingSample::unit() const {
+Index RoundingSample::rows() const {
+  Index sum = 0;
+  for (const Slot& slot : slots_) sum += slot.rows;
+  return sum;
+}
+
+double RoundingSample::largest_unit() const {
   double square = 0;
   double all = 0;
   for (const Slot& slot : slots_) {

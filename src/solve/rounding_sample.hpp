@@ -13,15 +13,16 @@ namespace mercer {
 class RoundingSample {
  public:
   using Chunk = FeatureChunks<float>::Chunk;
-  /// φ~ = φ - mean, `offset` = meanᵀW; sums are kept apart for each slot.
+  /// φ~ = φ - mean, `offset` = meanᵀW; sums are kept apart for each slot. Of few rows to come the sample is the whole.
   RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean, std::span<const double> offset,
-                 Index slots);
+                 Index slots, Index rows_to_come);
 
   /// Every chunk of the pass, with its F = w φ~ᵀW in float. Slots may come at a time.
   void look(const Chunk& chunk, MatrixView<const float> f);
 
-  /// Root mean square difference of features, relative.
-  double unit() const;
+  Index rows() const;  ///< of the sample
+  /// Root mean square difference of features, relative, of the largest of every 24 rows (RowOperator::single_unit).
+  double largest_unit() const;
   /// ‖S in float - S‖ of every column of what `reduce` makes of S (size × columns), for all rows passed: with g the
   /// differences of G groups of rows of the sample, V = Σ‖g - mean‖²·G/(G-1), R = Σw/Σw of the sample and Q = Σw²/Σw² of it,
   ///     ‖·‖² ≈ R²·(‖Σg‖² - V) + Q·V,
@@ -38,8 +39,9 @@ class RoundingSample {
   struct Slot {
     Matrix<double> difference;  ///< k × m
     std::vector<double> ones;   ///< of Σ F
-    double square = 0;          ///< Σ (φ in float - φ)²
-    double all = 0;             ///< Σ φ²
+    double square = 0;          ///< Σ (φ in float - φ)² of the largest rows
+    double all = 0;             ///< Σ φ² of the same
+    Index rows = 0;
     Weights passed;
     Weights seen;
   };
@@ -49,6 +51,7 @@ class RoundingSample {
   std::span<const double> mean_;
   std::span<const double> offset_;
   std::vector<Slot> slots_;
+  bool whole_;
 };
 
 }  // namespace mercer

@@ -113,20 +113,11 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
 
 template <class Real>
 void RowOperator<Real>::add_difference(const Chunk& chunk, std::span<double> squares) const {
-  Index row = -1;
-  Real largest = -1;
-  for (Index i = 0; i < chunk.inputs.rows; ++i) {
-    Real square = 0;
-    for (const Real v : chunk.inputs.row(i)) square += v * v;
-    if (square > largest && chunk.weight(i) > 0) {
-      largest = square;
-      row = i;
-    }
-  }
+  const Index row = chunk.largest_row(chunk.features.rows);
   if (row < 0) return;
   Matrix<float> x(1, map_.inputs());
   Matrix<float> phi(1, map_.columns());
-  std::ranges::transform(chunk.inputs.row(row), x.row(0).begin(), [](Real v) { return static_cast<float>(v); });
+  std::ranges::transform(chunk.rows.row(row), x.row(0).begin(), [](double v) { return static_cast<float>(v); });
   map_.features(x, phi);
   squares[2] += 1;
   for (Index c = 0; c < phi.cols(); ++c) {
@@ -255,13 +246,14 @@ void RowOperator<Real>::apply(ConstMatrix v, MutMatrix out, Matrix<double>* unco
 template <class Real>
 std::vector<double> RowOperator<Real>::apply_and_measure(ConstMatrix v,
                                                          MutMatrix out) requires(std::is_same_v<Real, float>) {
-  constexpr double caution = 3;
   const Matrix<double> w = expand(v);
   const std::vector<double> offset = mean_times(system_.mean_feature, w);
-  RoundingSample sample(map_, w, system_.mean_feature, offset, chunks_.slots());
+  RoundingSample sample(map_, w, system_.mean_feature, offset, chunks_.slots(), rows_.row_count());
   contract(gram_pass(w, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); }), out);
   std::vector<double> errors = sample.errors(size(), v.cols, [&](ConstMatrix s, MutMatrix g) { contract(s, g); });
-  const double others = sample.unit() > 0 ? std::max(1.0, single_unit_ / sample.unit()) : 1.0;
+  // An estimate by few rows deserves less trust. Rows that lose more digits than those of the sample do are not among them.
+  const double caution = 3 + 48 / static_cast<double>(std::max<Index>(1, sample.rows()));
+  const double others = sample.largest_unit() > 0 ? std::max(1.0, single_unit_ / sample.largest_unit()) : 1.0;
   for (double& error : errors) error *= caution * others;
   return errors;
 }

@@ -53,8 +53,9 @@ class RowOperator {
   /// out = Σ_i w_i Φ~_i Φ~_iᵀ v, for every column of v. 4·n·m·k·(p or 1) flops. `uncoupled` gets Σ_i w_i φ~_i φ~_iᵀ W, W the
   /// weights that every column stands for, side by side.
   void apply(ConstMatrix v, MutMatrix out, Matrix<double>* uncoupled = nullptr);
-  /// The same, and how far every column may be from what it is in double: three times what a sample of the rows says, more
-  /// where other rows lose more digits. For the operator in float that was made from one in double.
+  /// The same, and how far every column may be from what it is in double: three times what a sample of the rows says, up to
+  /// five times where that is small, more where other rows lose more digits. For the operator in float that was made from
+  /// one in double.
   std::vector<double> apply_and_measure(ConstMatrix v, MutMatrix out) requires(std::is_same_v<Real, float>);
   /// Σ_i w_i φ~_i φ~_iᵀ W with the scalar Gram, whatever the coupling (W: columns × k).
   Matrix<double> gram_times(ConstMatrix w);

@@ -321,16 +321,19 @@ TEST(ChooseSolver, RefinesWhereManyRowsMeetManyFeatures) {
   EXPECT_EQ(choice(199'999), "eigen") << "a wrong guess would cost more than a right one saves";
   EXPECT_EQ(choice(200'000), is_fast(LowNumber::bf16) ? "refined" : "eigen");
   options.penalty = 1e-4;
-  EXPECT_EQ(choice(999), "cholesky");
-  EXPECT_EQ(choice(1'000), "refined");
+  EXPECT_EQ(choice(19'999), "cholesky");
+  EXPECT_EQ(choice(20'000), "refined");
+  const FourierMap wide = map_of("gaussian(1)", 2, 1, 2000);
+  EXPECT_EQ(choose_solver(wide, 3'999, options).solver, "cholesky");
+  EXPECT_EQ(choose_solver(wide, 4'000, options).solver, "refined");
   options.uncertainty = "full";
-  EXPECT_EQ(choice(4'000), "cholesky") << "exact standard deviations";
+  EXPECT_EQ(choice(40'000), "cholesky") << "exact standard deviations";
   options.uncertainty = "auto";
   options.precision = "float64";
-  EXPECT_EQ(choice(4'000), "cholesky");
+  EXPECT_EQ(choice(40'000), "cholesky");
   options.precision = "auto";
   options.penalty = 0.0;
-  EXPECT_EQ(choice(4'000), "cholesky");
+  EXPECT_EQ(choice(40'000), "cholesky");
 }
 
 }  // namespace

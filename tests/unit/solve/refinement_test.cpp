@@ -258,6 +258,10 @@ TEST(Refinement, PassesInFloatMeasureTheirErrorOnASample) {
     const FourierMap map = map_of(kernel, 3, p, 100);
     Data s = data(n, 3, p);
     expect_measured(s, map, 15);
+    Data fewer = data(5000, 3, p);
+    expect_measured(fewer, map, 30);
+    Data all = data(300, 3, p);
+    expect_measured(all, map, 4);
     for (Index i = 0; i < n; ++i) {  // a hundred rows, over and over: they err alike
       std::ranges::copy(s.x.row(i % 100), s.x.row(i).begin());
     }
