@@ -141,7 +141,7 @@ void solve_few(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) {
 template <class Real>
 void solve_triangular(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) {
   constexpr Index strip = 64;
-  constexpr Index few = 32;
+  constexpr Index few = 64;  // the probes of a trace among them
   if (l.rows == 0 || b.cols == 0) return;
   if (b.cols <= few && l.rows >= 4 * block) {
     solve_few<Real>(l, b, transposed);

@@ -32,7 +32,7 @@ TEST(RefinedFit, GivesTheDirectAnswer) {
 }
 
 TEST(RefinedFit, BytesServeWhereFeaturesHaveBoundsAndRowsNoWeights) {
-  Data s = raw_data(6000, 3, 1);
+  Data s = raw_data(20000, 3, 1);
   FitOptions options;
   options.kernel = "gaussian(2)";
   options.map = "fourier:500";
@@ -45,7 +45,7 @@ TEST(RefinedFit, BytesServeWhereFeaturesHaveBoundsAndRowsNoWeights) {
   options.precision = "float64";
   EXPECT_LT(relative(dense(mean_of(plain, s.x)), dense(mean_of(fit(rows, options), s.x))), 1e-7);
   options.precision = "auto";
-  s.weights.assign(6000, 1.0);
+  s.weights.assign(20000, 1.0);
   s.weights.front() = 2.0;
   ArrayRows weighted = s.rows();
   EXPECT_FALSE(fit(weighted, options).summary().gram.starts_with("int8"));
