@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "base/fail.hpp"
 #include "base/progress.hpp"
@@ -243,9 +244,8 @@ void RowOperator<Real>::apply(ConstMatrix v, MutMatrix out, Matrix<double>* unco
   if (uncoupled != nullptr) *uncoupled = std::move(s);
 }
 
-template <class Real>
-std::vector<double> RowOperator<Real>::apply_and_measure(ConstMatrix v,
-                                                         MutMatrix out) requires(std::is_same_v<Real, float>) {
+template <>
+std::vector<double> RowOperator<float>::apply_and_measure(ConstMatrix v, MutMatrix out) {
   const Matrix<double> w = expand(v);
   const std::vector<double> offset = mean_times(system_.mean_feature, w);
   RoundingSample sample(map_, w, system_.mean_feature, offset, chunks_.slots(), rows_.row_count());

@@ -2,7 +2,6 @@
 #include <mercer/progress.hpp>
 
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "solve/feature_chunks.hpp"
@@ -56,7 +55,7 @@ class RowOperator {
   /// The same, and how far every column may be from what it is in double: three times what a sample of the rows says, up to
   /// five times where that is small, more where other rows lose more digits. For the operator in float that was made from
   /// one in double.
-  std::vector<double> apply_and_measure(ConstMatrix v, MutMatrix out) requires(std::is_same_v<Real, float>);
+  std::vector<double> apply_and_measure(ConstMatrix v, MutMatrix out);
   /// Σ_i w_i φ~_i φ~_iᵀ W with the scalar Gram, whatever the coupling (W: columns × k).
   Matrix<double> gram_times(ConstMatrix w);
   /// Σ_i √w_i Φ~_i ε_i with ε addressed by (row, output) from `what`: the random right-hand sides of posterior draws.
@@ -88,5 +87,8 @@ class RowOperator {
   double single_unit_ = 0;
   double feature_square_ = 0;
 };
+
+template <>
+std::vector<double> RowOperator<float>::apply_and_measure(ConstMatrix v, MutMatrix out);
 
 }  // namespace mercer

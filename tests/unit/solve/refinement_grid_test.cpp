@@ -47,9 +47,9 @@ struct Cell {
     most = std::max(most, iterations);
   }
   std::string text() const {
-    const std::string range = least == most ? std::to_string(least) : std::to_string(least) + "-" + std::to_string(most);
+    std::string range = least == most ? std::to_string(least) : std::to_string(least) + "-" + std::to_string(most);
     if (reached == cases) return range;
-    const std::string share = std::to_string(cases - reached) + " of " + std::to_string(cases) + " fell back";
+    std::string share = std::to_string(cases - reached) + " of " + std::to_string(cases) + " fell back";
     return reached == 0 ? share : range + "; " + share;
   }
 };
