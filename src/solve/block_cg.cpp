@@ -189,8 +189,8 @@ class BlockCg {
 
  private:
   static constexpr int check_every = 25;
-  /// The slowest gain per iteration (in the norm of M⁻¹) with which the next step can be foreseen. One iteration is not
-  /// enough to know it: what there is of b is smooth, and what remains of it is not.
+  /// The slowest gain per iteration (in the norm of M⁻¹) with which applications may be rough and the next step be foreseen.
+  /// One iteration is not enough to know it: what there is of b is smooth, and what remains of it is not.
   static constexpr double slowest = 0.1;
 
   double off() const { return drift_.relative(bb_, judged_); }
