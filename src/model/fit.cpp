@@ -111,6 +111,12 @@ void check_options(const FitOptions& options, bool exact) {
     fail_argument("the tolerance must lie between 0 and 1, got " + shortest(*options.tolerance));
   if (options.solver == "refined") {
     if (options.penalty == 0.0) fail_argument("the refined solver needs a penalty above 0");
+    if (options.precision == "float64") {
+      fail_argument(
+          "the refined solver makes its Gram matrix in lower precision, and --precision float64 allows none; leave one of "
+          "them "
+          "at auto");
+    }
     if (options.uncertainty == "full") {
       fail_argument(
           "the refined solver keeps standard deviations of a coarse Gram matrix, not exact ones; use --solver cholesky, or "

@@ -99,9 +99,11 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
     for (Index a = 0; a < p; ++a) s.cross(c, a) = products(c, a + 1);
   }
   const auto finite = [](double v) { return std::isfinite(v); };
-  if (!std::ranges::all_of(s.mean_feature, finite) || !std::ranges::all_of(s.cross.values(), finite)) {
+  if (!std::ranges::all_of(s.mean_feature, finite) || !std::ranges::all_of(s.cross.values(), finite) ||
+      !std::ranges::all_of(s.target_square, finite)) {
     fail_argument(
-        "the sums of features or targets overflow: scale the data (standardize) or lower the degree of the kernel");
+        "the sums of features or of squared targets overflow: scale the data (standardize) or lower the degree of the "
+        "kernel");
   }
   for (double& v : s.mean_feature) v = intercept ? v / s.weight : 0;
   for (double& v : s.mean_target) v = intercept ? v / s.weight : 0;
