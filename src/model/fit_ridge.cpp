@@ -13,6 +13,7 @@
 #include "solve/conjugate_gradient.hpp"
 #include "solve/refinement.hpp"
 #include "solve/stochastic.hpp"
+#include "solve/trace.hpp"
 
 namespace mercer {
 namespace {
@@ -58,12 +59,6 @@ PenaltyPath search_penalty(const NormalSystem& system, const LeaveOneOutRows& ke
 /// inputs: 1.5e-4 at 1e-6, 3e-3 at 1e-7).
 constexpr double single_penalty = 1e-5;
 
-double mean_square(const NormalSystem& system) {
-  double trace = 0;
-  for (Index c = 0; c < system.gram.rows(); ++c) trace += system.gram(c, c);
-  return trace / system.weight;
-}
-
 void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
                 Model::State& state) {
   FitSummary& summary = state.summary;
@@ -82,7 +77,7 @@ void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options
   summary.penalty = options.penalty ? *options.penalty
                                     : choose_penalty(*state.map, rows, system, eigen ? &*eigen : nullptr, options, summary);
   take(eigen ? eigen->solve(summary.penalty, keep) : solve_cholesky(system, summary.penalty, keep), state);
-  if (recipe.precision == Precision::single_ && summary.penalty < single_penalty * mean_square(system)) {
+  if (recipe.precision == Precision::single_ && summary.penalty * system.weight < single_penalty * trace(system.gram)) {
     summary.notes.push_back("sums in float32 are too coarse for a penalty of " + rounded(summary.penalty) +
                             ": predictions may be off by far more than 1e-5; --precision auto is not");
   }

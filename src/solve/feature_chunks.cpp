@@ -56,7 +56,6 @@ void FeatureChunks<Real>::consume_slot(Index slot, Index first_row, const RowBlo
     chunk.row_in_block = first;
     chunk.last_of_slot = first + count == end;
     chunk.rows = block.inputs.row_range(first, count);
-    if (compute) chunk.inputs = inputs.view().row_range(0, count);
     chunk.features = features;
     chunk.targets = block.targets.cols > 0 ? block.targets.row_range(first, count) : ConstMatrix();
     if (!block.weights.empty())

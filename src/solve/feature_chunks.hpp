@@ -17,11 +17,10 @@ class FeatureChunks {
  public:
   struct Chunk {
     Index slot = 0;
-    Index first_row = 0;            ///< in the whole data
-    Index row_in_block = 0;         ///< a multiple of 8
-    bool last_of_slot = false;      ///< of this block
-    ConstMatrix rows;               ///< the inputs as they came
-    MatrixView<const Real> inputs;  ///< the same in Real; empty where features were kept
+    Index first_row = 0;        ///< in the whole data
+    Index row_in_block = 0;     ///< a multiple of 8
+    bool last_of_slot = false;  ///< of this block
+    ConstMatrix rows;           ///< the inputs as they came
     MatrixView<const Real> features;
     ConstMatrix targets;
     std::span<const double> weights;  ///< empty: all 1

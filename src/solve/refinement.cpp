@@ -49,12 +49,6 @@ double frobenius(ConstMatrix a) {
   return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
-double trace(ConstMatrix a) {
-  double sum = 0;
-  for (Index i = 0; i < a.rows; ++i) sum += a(i, i);
-  return sum;
-}
-
 }  // namespace
 
 std::vector<GramPrecision> worthwhile_grams(const FeatureMap& map, Precision passes, bool weighted_rows) {

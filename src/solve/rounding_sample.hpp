@@ -21,7 +21,8 @@ class RoundingSample {
   void look(const Chunk& chunk, MatrixView<const float> f);
 
   Index rows() const;  ///< of the sample
-  /// Root mean square difference of features, relative, of the largest of every 24 rows (RowOperator::single_unit).
+  /// Root mean square difference of features, relative, of the largest of every 24 rows or fewer. RowOperator::single_unit
+  /// is that of chunks of no fewer.
   double largest_unit() const;
   /// ‖S in float - S‖ of every column of what `reduce` makes of S (size × columns), for all rows passed: with g the
   /// differences of G groups of rows of the sample, V = Σ‖g - mean‖²·G/(G-1), R = Σw/Σw of the sample and Q = Σw²/Σw² of it,

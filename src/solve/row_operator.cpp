@@ -251,7 +251,7 @@ std::vector<double> RowOperator<float>::apply_and_measure(ConstMatrix v, MutMatr
   const Matrix<double> w = expand(v);
   const std::vector<double> offset = mean_times(system_.mean_feature, w);
   RoundingSample sample(map_, w, system_.mean_feature, offset, chunks_.slots(), rows_.row_count());
-  contract(gram_pass(w, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); }), out);
+  contract(gram_pass(w, offset, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); }), out);
   std::vector<double> errors = sample.errors(size(), v.cols, [&](ConstMatrix s, MutMatrix g) { contract(s, g); });
   // An estimate by few rows deserves less trust. Rows that lose more digits than those of the sample do are not among them.
   const double caution = 3 + 48 / static_cast<double>(std::max<Index>(1, sample.rows()));
@@ -262,13 +262,12 @@ std::vector<double> RowOperator<float>::apply_and_measure(ConstMatrix v, MutMatr
 
 template <class Real>
 Matrix<double> RowOperator<Real>::gram_times(ConstMatrix w) {
-  return gram_pass(w, [](const Chunk&, MatrixView<const Real>) {});
+  return gram_pass(w, mean_times(system_.mean_feature, w), [](const Chunk&, MatrixView<const Real>) {});
 }
 
 template <class Real>
 template <class Look>
-Matrix<double> RowOperator<Real>::gram_pass(ConstMatrix w, const Look& look) {
-  const std::vector<double> offset = mean_times(system_.mean_feature, w);
+Matrix<double> RowOperator<Real>::gram_pass(ConstMatrix w, std::span<const double> offset, const Look& look) {
   Matrix<Real> narrow(w.cols, w.rows);
   for (Index c = 0; c < w.rows; ++c) {
     for (Index k = 0; k < w.cols; ++k) narrow(k, c) = static_cast<Real>(w(c, k));

@@ -75,9 +75,9 @@ class RowOperator {
   /// known.
   template <class Fill>
   Matrix<double> adjoint_pass(Index cols, const Fill& fill, LowGram* low = nullptr);
-  /// Σ w φ~F with F = φ~ᵀW, which `look(chunk, F)` gets to see.
+  /// Σ w φ~F with F = φ~ᵀW, which `look(chunk, F)` gets to see; `offset` is φ¯ᵀW.
   template <class Look>
-  Matrix<double> gram_pass(ConstMatrix w, const Look& look);
+  Matrix<double> gram_pass(ConstMatrix w, std::span<const double> offset, const Look& look);
 
   const FeatureMap& map_;
   RowSource& rows_;

@@ -28,6 +28,12 @@ double trace_of(MatrixView<const Real> factor) {
 
 }  // namespace
 
+double trace(ConstMatrix a) {
+  double sum = 0;
+  for (Index i = 0; i < a.rows; ++i) sum += a(i, i);
+  return sum;
+}
+
 double inverse_trace(ConstMatrix factor) {
   return trace_of<double>(factor);
 }
