@@ -12,12 +12,17 @@ namespace {
 
 using namespace samples;
 
+FitOptions with(const char* kernel, const char* map, double penalty) {
+  FitOptions options;
+  options.kernel = kernel;
+  options.map = map;
+  options.penalty = penalty;
+  return options;
+}
+
 TEST(RefinedFit, GivesTheDirectAnswer) {
   const Data s = raw_data(1500, 3, 2);
-  FitOptions options;
-  options.kernel = "gaussian(1)";
-  options.map = "fourier:500";
-  options.penalty = 1e-5;
+  FitOptions options = with("gaussian(1)", "fourier:500", 1e-5);
   options.uncertainty = "none";
   options.solver = "cholesky";
   ArrayRows rows = s.rows();
@@ -33,10 +38,7 @@ TEST(RefinedFit, GivesTheDirectAnswer) {
 
 TEST(RefinedFit, BytesServeWhereFeaturesHaveBoundsAndRowsNoWeights) {
   Data s = raw_data(20000, 3, 1);
-  FitOptions options;
-  options.kernel = "gaussian(2)";
-  options.map = "fourier:500";
-  options.penalty = 1e-4;
+  FitOptions options = with("gaussian(2)", "fourier:500", 1e-4);
   options.uncertainty = "none";
   ArrayRows rows = s.rows();
   const Model plain = fit(rows, options);
@@ -53,10 +55,7 @@ TEST(RefinedFit, BytesServeWhereFeaturesHaveBoundsAndRowsNoWeights) {
 
 TEST(RefinedFit, RefusesWhatItCannotDo) {
   Data s = raw_data(700, 3, 1);
-  FitOptions options;
-  options.kernel = "gaussian(2)";
-  options.map = "fourier:100";
-  options.penalty = 1e-4;
+  FitOptions options = with("gaussian(2)", "fourier:100", 1e-4);
   options.solver = "refined";
   options.precision = "float64";
   ArrayRows rows = s.rows();
@@ -103,10 +102,7 @@ TEST(RefinedFit, ChoosesThePenaltyOfFloat64) {
 
 TEST(RefinedFit, FallsBackWhereItsGramIsTooCoarse) {
   const Data s = raw_data(1000, 2, 1);
-  FitOptions options;
-  options.kernel = "gaussian(0.7)";
-  options.map = "fourier:120";
-  options.penalty = 1e-13;
+  FitOptions options = with("gaussian(0.7)", "fourier:120", 1e-13);
   options.uncertainty = "none";
   options.solver = "refined";
   ArrayRows rows = s.rows();
@@ -182,10 +178,7 @@ TEST(RefinedFit, StandardDeviationsAreAsNearAsItSays) {
 
 TEST(RefinedFit, BetterGramMatricesAreTriedInTurnAndTheReasonIsSaid) {
   const Data s = raw_data(1000, 2, 1);
-  FitOptions options;
-  options.kernel = "gaussian(0.7)";
-  options.map = "fourier:120";
-  options.penalty = 2e-8;
+  FitOptions options = with("gaussian(0.7)", "fourier:120", 2e-8);
   options.uncertainty = "none";
   options.solver = "refined";
   ArrayRows rows = s.rows();
