@@ -1,6 +1,9 @@
 // Micro-benchmarks of the primitives: `build/release/bench/micro_bench`.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "backend/backend.hpp"
 #include "backend/packed_rows.hpp"
 #include "base/matrix.hpp"
@@ -81,17 +84,65 @@ void features(benchmark::State& state) {
 }
 BENCHMARK(features)->UseRealTime();
 
+/// What a pass over the rows does with every chunk of them, on one thread: features of some inputs, their products with some
+/// columns, and back. Arguments: columns, inputs, rows.
+template <class Real>
+void pass_over_chunk(benchmark::State& state) {
+  constexpr Index frequencies = 2000;
+  const Index rows = state.range(2);
+  const Index k = state.range(0);
+  const FourierMap map(parse_kernel("gaussian(1)"), state.range(1), 1, {frequencies, Sampling::orthogonal, 0});
+  const auto x = normals<Real>(rows, state.range(1));
+  const auto v = normals<Real>(k, map.columns());
+  Matrix<Real> phi(rows, map.columns());
+  Matrix<Real> f(rows, k);
+  Matrix<Real> s(k, map.columns());
+  using Clock = std::chrono::steady_clock;
+  Clock::duration spent[3] = {};
+  for (auto _ : state) {
+    const auto start = Clock::now();
+    map.features(x, phi);
+    const auto computed = Clock::now();
+    thin_forward<Real>(phi, v, f);
+    const auto forward = Clock::now();
+    thin_adjoint<Real>(phi, f, true, s);
+    spent[0] += computed - start;
+    spent[1] += forward - computed;
+    spent[2] += Clock::now() - forward;
+  }
+  const auto seconds = [&](int part) { return std::chrono::duration<double>(spent[part]).count(); };
+  const auto runs = static_cast<double>(state.iterations());
+  state.counters["pairs/s"] = runs * static_cast<double>(rows * frequencies) / seconds(0);
+  state.counters["forward_flops"] = runs * 2 * static_cast<double>(phi.size() * k) / seconds(1);
+  state.counters["adjoint_flops"] = runs * 2 * static_cast<double>(phi.size() * k) / seconds(2);
+}
+BENCHMARK(pass_over_chunk<float>)->ArgsProduct({{1, 6, 16}, {3, 32}, {24, 48}});
+BENCHMARK(pass_over_chunk<double>)->ArgsProduct({{1, 6, 16}, {3, 32}, {24, 48}});
+
+Index split_throughout(MatrixView<float> a) {
+  return split_cholesky(a, 1e30);
+}
+
+template <class Real, Index (*factor)(MatrixView<Real>)>
 void cholesky_factor(benchmark::State& state) {
   const Index n = state.range(0);
-  const auto f = normals<double>(n + 10, n);
+  const auto f = normals<float>(n / 2, n);
   Matrix<double> g(n, n);
-  accumulate_gram<double>(f, g);
+  accumulate_gram<float>(f, g);
+  for (Index i = 0; i < n; ++i) g(i, i) += 1;
   for (auto _ : state) {
-    Matrix<double> l = g;
-    benchmark::DoNotOptimize(cholesky(l));
+    state.PauseTiming();
+    Matrix<Real> l(n, n);
+    std::ranges::transform(g.values(), l.values().begin(), [](double v) { return static_cast<Real>(v); });
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(factor(l));
   }
+  state.counters["flops"] = benchmark::Counter(static_cast<double>(n * n) * static_cast<double>(n) / 3,
+                                               benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK(cholesky_factor)->Arg(1000)->Arg(4000)->UseRealTime();
+BENCHMARK(cholesky_factor<double, cholesky>)->Arg(1000)->Arg(4000)->UseRealTime();
+BENCHMARK(cholesky_factor<float, cholesky>)->Arg(1000)->Arg(4000)->Arg(8000)->UseRealTime();
+BENCHMARK(cholesky_factor<float, split_throughout>)->Arg(4000)->Arg(8000)->UseRealTime();
 
 }  // namespace
 }  // namespace mercer

@@ -29,7 +29,7 @@ template <class Real>
 void accumulate_gram(MatrixView<const Real> f, MutMatrix g);
 
 /// cosine[i] = scale·cos(phase[i]), sine[i] = scale·sin(phase[i]); absolute error below 2 ulp of scale for |phase| ≤ 8192
-/// (float) or 10⁶ (double), libm beyond that.
+/// (float) or 10⁶ (double), libm beyond that. `cosine` may be `phase`.
 template <class Real>
 void cos_sin(const Real* phase, Index count, Real scale, Real* cosine, Real* sine);
 
@@ -71,6 +71,10 @@ std::vector<double> column_dots(ConstMatrix a, ConstMatrix b);
 /// Lower Cholesky factor in place (upper triangle untouched): A = LLᵀ. Returns -1, or the first pivot that is not positive.
 Index cholesky(MutMatrix a);
 Index cholesky(MatrixView<float> a);
+/// The same for a preconditioner, where bfloat16 are multiplied many times as fast as floats: updates are made of three such
+/// products (SplitUpdate of packed_rows.hpp) where that moves A by no more than `harmless` or so, in spectral norm. Of the
+/// upper triangle, 48 entries of every row are set to 0.
+Index split_cholesky(MatrixView<float> a, double harmless);
 /// B := L⁻¹B, or L⁻ᵀB.
 void solve_lower(ConstMatrix l, MutMatrix b);
 void solve_lower(MatrixView<const float> l, MatrixView<float> b);

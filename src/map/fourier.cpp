@@ -177,37 +177,31 @@ const Matrix<float>& FourierMap::omega<float>() const {
 
 template <class Real>
 void FourierMap::chunk(MatrixView<const Real> x, MatrixView<Real> phi) const {
-  thread_local Matrix<Real> phases;
   thread_local Matrix<Real> across;  // xᵀ
   const Matrix<Real>& w = omega<Real>();
-  if (phases.rows() < x.rows || phases.cols() != w.cols()) phases = Matrix<Real>(x.rows, w.cols());
   if (across.rows() != x.cols || across.cols() < x.rows) across = Matrix<Real>(x.cols, x.rows);
   for (Index i = 0; i < x.rows; ++i) {
     for (Index k = 0; k < x.cols; ++k) across(k, i) = x(i, k);
   }
-  const MatrixView<Real> phase(phases.data(), x.rows, w.cols());
-  thin_adjoint<Real>(w, across.view().col_range(0, x.rows), false, phase);
   for (const Group& g : groups_) {
     const Index f = g.frequencies;
-    for (Index i = 0; i < x.rows; ++i) {
-      Real* out = phi.data + i * phi.stride + g.first_column;
-      const auto scale = static_cast<Real>(g.scale);
-      if (g.plain) {
-        if (f == 0) {
-          *out = scale;
-        } else {
-          cos_sin<Real>(&phase(i, g.first_frequency), f, scale, out, out + f);
-        }
-        continue;
+    const auto scale = static_cast<Real>(g.scale);
+    const MatrixView<Real> out = phi.col_range(g.first_column, g.columns());
+    if (f == 0) {
+      for (Index i = 0; i < x.rows; ++i) {
+        for (Index c = 0; c < out.cols; ++c)
+          out(i, c) = scale * evaluate<Real>(g.monomials[static_cast<std::size_t>(c)], x.row(i));
       }
-      for (const Monomial& monomial : g.monomials) {
-        const Real e = scale * evaluate<Real>(monomial, x.row(i));
-        if (f == 0) {
-          *out++ = e;
-        } else {
-          cos_sin<Real>(&phase(i, g.first_frequency), f, e, out, out + f);
-          out += 2 * f;
-        }
+      continue;
+    }
+    // Phases lie where the last cosines of the group will: one trip less to the caches.
+    const MatrixView<Real> phase = out.col_range(out.cols - 2 * f, f);
+    thin_adjoint<Real>(w.view().col_range(g.first_frequency, f), across.view().col_range(0, x.rows), false, phase);
+    for (Index i = 0; i < x.rows; ++i) {
+      for (Index c = 0; c < out.cols; c += 2 * f) {
+        const Monomial& monomial = g.monomials[static_cast<std::size_t>(c / (2 * f))];
+        const Real e = g.plain ? scale : scale * evaluate<Real>(monomial, x.row(i));
+        cos_sin<Real>(&phase(i, 0), f, e, &out(i, c), &out(i, c + f));
       }
     }
   }

@@ -31,6 +31,8 @@ class FourierMap final : public FeatureMap {
     double scale = 1;       ///< √(weight/D_part), √weight without frequencies
     std::vector<Monomial> monomials;
     bool plain = true;  ///< the one monomial is 1
+
+    Index columns() const { return static_cast<Index>(monomials.size()) * (frequencies > 0 ? 2 * frequencies : 1); }
   };
 
   FourierMap(const OperatorKernel& resolved, Index inputs, Index outputs, const FourierRecipe& recipe);

@@ -175,7 +175,9 @@ Refinement::Systems Refinement::prepare(double ridge) const {
     }
   };
   s.gram_norm = frobenius(system_.gram);
-  // A preconditioner may be factored in float where that can be done without a shift.
+  // A preconditioner may be factored in float where that can be done without a shift, and roughly where G is rough.
+  const bool rough = gram_ == GramPrecision::int8 || gram_ == GramPrecision::bf16;
+  const Factoring factoring = rough ? Factoring::rough : Factoring::precise;
   const auto factor = [&](const auto& with, double copies) {
     if (holds_ridge(s, ridge)) {
       try {
@@ -191,7 +193,7 @@ Refinement::Systems Refinement::prepare(double ridge) const {
     s.gain = {1.0};
     factor(
         [&]<class Real>(Real, Shift shift) {
-          return factor_shifted<Real>([&] { return coupling.normal_matrix<Real>(system_.gram); }, ridge, shift);
+          return factor_shifted<Real>([&] { return coupling.normal_matrix<Real>(system_.gram); }, ridge, shift, factoring);
         },
         1.0);
     return s;
@@ -201,7 +203,7 @@ Refinement::Systems Refinement::prepare(double ridge) const {
   s.gain = s.channels.gain;
   if (equal_gain_runs(s.channels).size() <= 1) {
     const double gain = s.gain.empty() ? 1.0 : s.gain.front();
-    factor([&]<class Real>(Real, Shift shift) { return factor_shifted<Real>(system_.gram, gain, ridge, shift); },
+    factor([&]<class Real>(Real, Shift shift) { return factor_shifted<Real>(system_.gram, gain, ridge, shift, factoring); },
            static_cast<double>(s.gain.size()));
     return s;
   }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backend/backend.hpp"
+#include "base/parallel.hpp"
 
 namespace mercer {
 namespace {
@@ -82,7 +83,8 @@ void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
     }
   }
   thin_adjoint<double>(phi, exact, true, slot.difference);
-  Matrix<float> rough(k, m);
+  thread_local Matrix<float> rough;
+  if (rough.rows() != k || rough.cols() != m) rough = Matrix<float>(k, m);
   thin_adjoint<float>(features, f.row_range(0, rows), false, rough);
   for (Index i = 0; i < rough.size(); ++i) slot.difference.data()[i] += static_cast<double>(rough.data()[i]);
 }
@@ -105,7 +107,7 @@ double RoundingSample::largest_unit() const {
 
 std::vector<double> RoundingSample::errors(Index size, Index columns,
                                            const std::function<void(ConstMatrix s, MutMatrix out)>& reduce) const {
-  // Few groups of slots: what each costs here is not spread over the threads.
+  // Few groups of slots: every one has its own sums of all systems.
   constexpr std::size_t most_groups = 8;
   Weights passed;
   Weights seen;
@@ -115,12 +117,10 @@ std::vector<double> RoundingSample::errors(Index size, Index columns,
     seen.sum += slot.seen.sum;
     seen.square += slot.seen.square;
   }
-  Matrix<double> total(size, columns);
-  std::vector<double> squares(at(columns), 0.0);  // Σ ‖g‖²
-  double groups = 0;
-  for (std::size_t first = 0; first < std::min(most_groups, slots_.size()); ++first) {
+  std::vector<Matrix<double>> parts(std::min(most_groups, slots_.size()));
+  parallel_for(static_cast<Index>(parts.size()), [&](Index first) {
     Matrix<double> s;
-    for (std::size_t k = first; k < slots_.size(); k += most_groups) {
+    for (std::size_t k = at(first); k < slots_.size(); k += most_groups) {
       const Slot& slot = slots_[k];
       if (slot.difference.empty()) continue;
       if (s.empty()) s = Matrix<double>(slot.difference.cols(), slot.difference.rows());
@@ -128,9 +128,15 @@ std::vector<double> RoundingSample::errors(Index size, Index columns,
         for (Index j = 0; j < s.cols(); ++j) s(c, j) += slot.difference(j, c) - mean_[at(c)] * slot.ones[at(j)];
       }
     }
-    if (s.empty()) continue;
-    Matrix<double> g(size, columns);
-    reduce(s, g);
+    if (s.empty()) return;
+    parts[at(first)] = Matrix<double>(size, columns);
+    reduce(s, parts[at(first)]);
+  });
+  Matrix<double> total(size, columns);
+  std::vector<double> squares(at(columns), 0.0);  // Σ ‖g‖²
+  double groups = 0;
+  for (const Matrix<double>& g : parts) {
+    if (g.empty()) continue;
     const std::vector<double> square = column_dots(g, g);
     for (std::size_t k = 0; k < square.size(); ++k) squares[k] += square[k];
     for (Index i = 0; i < g.size(); ++i) total.data()[i] += g.data()[i];

@@ -1,18 +1,20 @@
 #include "solve/row_operator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <type_traits>
 
 #include "base/fail.hpp"
+#include "base/parallel.hpp"
 #include "base/progress.hpp"
 #include "base/random.hpp"
 #include "solve/rounding_sample.hpp"
 
 namespace mercer {
 namespace {
-std::size_t at(Index i) {
+constexpr std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
@@ -46,6 +48,7 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
       rows_(rows),
       chunks_(map, rows, block_rows(map, std::max(most_systems, rows.target_count() + 1)) / FeatureChunks<Real>::slot_rows,
               memory_bytes),
+      slots_(at(chunks_.slots())),
       progress_(progress) {
   const Index m = map.columns();
   const Index p = rows.target_count();
@@ -183,17 +186,23 @@ void RowOperator<Real>::contract(ConstMatrix s, MutMatrix out) const {
 }
 
 template <class Real>
+void RowOperator<Real>::Slot::begin(Index cols, Index m) {
+  begun = true;
+  ones.assign(at(cols), 0.0);
+  if (sum.rows() == cols) {
+    std::ranges::fill(sum.values(), 0.0);
+    return;
+  }
+  sum = Matrix<double>(cols, m);
+  // Sums in float are moved on to doubles after every slot of a block.
+  if constexpr (std::is_same_v<Real, float>) part = Matrix<float>(cols, m);
+}
+
+template <class Real>
 template <class Fill>
 Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, LowGram* low) {
   const Index m = map_.columns();
-  // Sums in float are moved on to doubles after every slot of a block.
-  constexpr bool in_parts = std::is_same_v<Real, float>;
-  struct Slot {
-    Matrix<float> part;        ///< cols × m, of the rows of one block
-    Matrix<double> sum;        ///< cols × m
-    std::vector<double> ones;  ///< Σ F
-  };
-  std::vector<Slot> slots(at(chunks_.slots()));
+  for (Slot& slot : slots_) slot.begun = false;
   const auto start = [&](Index first_row, Index rows) {
     report(progress_, "passing over the rows", static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
     if (low != nullptr) low->begin_block(rows);
@@ -203,18 +212,14 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
   };
   chunks_.for_each(
       [&](const Chunk& chunk) {
-        Slot& slot = slots[at(chunk.slot)];
-        if (slot.sum.empty()) {
-          slot.sum = Matrix<double>(cols, m);
-          slot.ones.assign(at(cols), 0.0);
-          if constexpr (in_parts) slot.part = Matrix<float>(cols, m);
-        }
+        Slot& slot = slots_[at(chunk.slot)];
+        if (!slot.begun) slot.begin(cols, m);
         Matrix<Real> f(chunk.features.rows, cols);
         fill(chunk, f.view());
         for (Index i = 0; i < f.rows(); ++i) {
           for (Index k = 0; k < cols; ++k) slot.ones[at(k)] += static_cast<double>(f(i, k));
         }
-        if constexpr (in_parts) {
+        if constexpr (std::is_same_v<Real, float>) {
           const bool first = chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0;
           thin_adjoint<float>(chunk.features, f, !first, slot.part);
           if (chunk.last_of_slot) {
@@ -226,17 +231,27 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
         if (low != nullptr) low->add(chunk.row_in_block, chunk.features, chunk.weights);
       },
       start, finish_block);
-  Matrix<double> sum(cols, m);
   std::vector<double> ones(at(cols), 0.0);
-  for (const Slot& slot : slots) {
-    if (slot.sum.empty()) continue;
-    for (Index i = 0; i < sum.size(); ++i) sum.data()[i] += slot.sum.data()[i];
-    for (Index k = 0; k < cols; ++k) ones[at(k)] += slot.ones[at(k)];
+  for (const Slot& slot : slots_) {
+    for (Index k = 0; slot.begun && k < cols; ++k) ones[at(k)] += slot.ones[at(k)];
   }
-  for (Index k = 0; k < cols; ++k) {
-    for (Index c = 0; c < m; ++c) sum(k, c) -= system_.mean_feature[at(c)] * ones[at(k)];
-  }
-  return transposed(sum);
+  constexpr Index strip = 256;
+  Matrix<double> result(m, cols);
+  parallel_for((m + strip - 1) / strip, [&](Index task) {
+    const Index first = task * strip;
+    const Index width = std::min(strip, m - first);
+    std::array<double, at(strip)> sum{};
+    for (Index k = 0; k < cols; ++k) {
+      for (Index c = 0; c < width; ++c) sum[at(c)] = -system_.mean_feature[at(first + c)] * ones[at(k)];
+      for (const Slot& slot : slots_) {
+        if (!slot.begun) continue;
+        const double* part = slot.sum.row(k).data() + first;
+        for (Index c = 0; c < width; ++c) sum[at(c)] += part[c];
+      }
+      for (Index c = 0; c < width; ++c) result(first + c, k) = sum[at(c)];
+    }
+  });
+  return result;
 }
 
 template <class Real>

@@ -28,6 +28,7 @@ class RowOperator {
       : map_(other.map_),
         rows_(other.rows_),
         chunks_(map_, rows_, other.chunks_.slots(), 0),
+        slots_(other.slots_.size()),
         progress_(other.progress_),
         system_(other.system_),
         single_unit_(other.single_unit_) {}
@@ -79,9 +80,20 @@ class RowOperator {
   template <class Look>
   Matrix<double> gram_pass(ConstMatrix w, std::span<const double> offset, const Look& look);
 
+  /// The sums of a pass over the chunks of one slot. They are kept from pass to pass: fresh pages cost as much as some rows.
+  struct Slot {
+    bool begun = false;        ///< in this pass
+    Matrix<float> part;        ///< cols × m, of the rows of one block
+    Matrix<double> sum;        ///< cols × m
+    std::vector<double> ones;  ///< Σ F
+
+    void begin(Index cols, Index m);
+  };
+
   const FeatureMap& map_;
   RowSource& rows_;
   FeatureChunks<Real> chunks_;
+  std::vector<Slot> slots_;
   Progress* progress_;
   NormalSystem system_;
   double single_unit_ = 0;

@@ -4,14 +4,29 @@
 #include <cmath>
 
 #include "backend/backend.hpp"
+#include "backend/packed_rows.hpp"
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
 
 namespace mercer {
+namespace {
+
+template <class Real>
+Index factor_in_place(MatrixView<Real> m, [[maybe_unused]] double ridge, [[maybe_unused]] Factoring factoring) {
+  if constexpr (std::is_same_v<Real, float>) {
+    constexpr Index worthwhile = 2000;
+    constexpr double harmless = 0.03;  // of the ridge, of every update: conjugate gradients take no more steps
+    if (factoring == Factoring::rough && m.rows >= worthwhile && active_path(LowNumber::bf16) == PackedPath::amx)
+      return split_cholesky(m, harmless * ridge);
+  }
+  return cholesky(m);
+}
+
+}  // namespace
 
 template <class Real>
 BasicShiftedFactor<Real> factor_shifted(const std::type_identity_t<std::function<Matrix<Real>()>>& make, double ridge,
-                                        Shift shift) {
+                                        Shift shift, Factoring factoring) {
   BasicShiftedFactor<Real> result;
   double least = 0;
   for (int attempt = 0; attempt < 18; ++attempt) {
@@ -28,7 +43,7 @@ BasicShiftedFactor<Real> factor_shifted(const std::type_identity_t<std::function
       least = shift == Shift::coarse ? 1e-7 * std::abs(trace) / rows : 1e-15 * size;
     }
     for (Index i = 0; i < m.rows(); ++i) m(i, i) += static_cast<Real>(ridge + result.jitter);
-    const Index pivot = cholesky(m);
+    const Index pivot = factor_in_place<Real>(m, ridge, factoring);
     if (pivot < 0) {
       result.factor = std::move(m);
       return result;
@@ -41,7 +56,7 @@ BasicShiftedFactor<Real> factor_shifted(const std::type_identity_t<std::function
 }
 
 template <class Real>
-BasicShiftedFactor<Real> factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift) {
+BasicShiftedFactor<Real> factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift, Factoring factoring) {
   const auto scaled = [&] {
     Matrix<Real> m(a.rows, a.cols);
     parallel_for(a.rows, [&](Index i) {
@@ -49,12 +64,12 @@ BasicShiftedFactor<Real> factor_shifted(ConstMatrix a, double scale, double ridg
     });
     return m;
   };
-  return factor_shifted<Real>(scaled, ridge, shift);
+  return factor_shifted<Real>(scaled, ridge, shift, factoring);
 }
 
-template BasicShiftedFactor<float> factor_shifted<float>(ConstMatrix, double, double, Shift);
-template BasicShiftedFactor<double> factor_shifted<double>(ConstMatrix, double, double, Shift);
-template BasicShiftedFactor<float> factor_shifted<float>(const std::function<Matrix<float>()>&, double, Shift);
-template BasicShiftedFactor<double> factor_shifted<double>(const std::function<Matrix<double>()>&, double, Shift);
+template BasicShiftedFactor<float> factor_shifted<float>(ConstMatrix, double, double, Shift, Factoring);
+template BasicShiftedFactor<double> factor_shifted<double>(ConstMatrix, double, double, Shift, Factoring);
+template BasicShiftedFactor<float> factor_shifted<float>(const std::function<Matrix<float>()>&, double, Shift, Factoring);
+template BasicShiftedFactor<double> factor_shifted<double>(const std::function<Matrix<double>()>&, double, Shift, Factoring);
 
 }  // namespace mercer

@@ -20,6 +20,10 @@ enum class Shift {
   rounded,  ///< from the rounding error of double upwards
   coarse,   ///< from 1e-7 of the mean diagonal upwards: A is of low precision and serves as a preconditioner
 };
+enum class Factoring {
+  precise,
+  rough,  ///< in float: by bfloat16 where those are many times as fast. A is no better than that.
+};
 struct NotPositiveDefinite {
   Index pivot;
 };
@@ -27,10 +31,11 @@ struct NotPositiveDefinite {
 /// Factors scale·A + ridge·I (lower triangle of A given). Not positive definite means that ridge is below the error of A:
 /// then the smallest power-of-ten shift that factors is added, where `shift` allows it.
 template <class Real = double>
-BasicShiftedFactor<Real> factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift);
+BasicShiftedFactor<Real> factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift,
+                                        Factoring factoring = Factoring::precise);
 /// The same with scale 1 for a matrix that `make` can make again, should it be needed: no second copy.
 template <class Real = double>
 BasicShiftedFactor<Real> factor_shifted(const std::type_identity_t<std::function<Matrix<Real>()>>& make, double ridge,
-                                        Shift shift);
+                                        Shift shift, Factoring factoring = Factoring::precise);
 
 }  // namespace mercer

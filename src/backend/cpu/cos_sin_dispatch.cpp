@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -102,17 +103,19 @@ template <class Real>
 void cos_sin(const Real* phase, Index count, Real scale, Real* cosine, Real* sine) {
   constexpr Index chunk = 1024;  // stays in the first cache between the range check and the work
   const Loops<Real> l = loops<Real>();
+  std::array<Real, static_cast<std::size_t>(chunk)> copy;  // NOLINT(*-member-init): filled as far as it is read
   for (Index first = 0; first < count; first += chunk) {
     const Index n = std::min(chunk, count - first);
-    if (!l.within(phase + first, n, reduction_limit<Real>)) {
-      for (Index i = first; i < first + n; ++i) {
-        const Real x = phase[i];
-        cosine[i] = scale * std::cos(x);
-        sine[i] = scale * std::sin(x);
+    std::copy_n(phase + first, n, copy.begin());
+    if (!l.within(copy.data(), n, reduction_limit<Real>)) {
+      for (Index i = 0; i < n; ++i) {
+        const Real x = copy[static_cast<std::size_t>(i)];
+        cosine[first + i] = scale * std::cos(x);
+        sine[first + i] = scale * std::sin(x);
       }
       continue;
     }
-    l.cos_sin(phase + first, n, scale, cosine + first, sine + first);
+    l.cos_sin(copy.data(), n, scale, cosine + first, sine + first);
   }
 }
 

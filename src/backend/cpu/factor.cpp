@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/cpu/blas.hpp"
+#include "backend/packed_rows.hpp"
 #include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
@@ -153,43 +155,83 @@ void solve_triangular(MatrixView<const Real> l, MatrixView<Real> b, bool transpo
   });
 }
 
+/// Rows of A from `first` on, in panels of a block each.
+Index panel_count(Index rows, Index first) {
+  return (rows - first + block - 1) / block;
+}
+
+/// Takes columns k, …, k + width - 1 of the factor off those that follow, as far as `end`: a whole number of blocks, or the
+/// last column.
 template <class Real>
-Index factor_in_place(MatrixView<Real> a) {
+void take_off(MatrixView<Real> a, Index k, Index width, Index end) {
   const Index n = a.rows;
-  for (Index k = 0; k < n; k += block) {
+  const Index below = k + width;
+  const auto panel = [&](Index i) {
+    const Index row = below + i * block;
+    return a.row_range(row, std::min(block, n - row)).col_range(k, width);
+  };
+  // Tiles (i, j) of a triangle, and under it those of a rectangle.
+  const Index across = panel_count(end, below);
+  const Index triangle = across * (across + 1) / 2;
+  parallel_for(triangle + (panel_count(n, below) - across) * across, [&](Index task) {
+    Index i = 0;
+    while (i < across && (i + 1) * (i + 2) / 2 <= task) ++i;
+    if (i == across) i += (task - triangle) / across;
+    const Index j = i < across ? task - i * (i + 1) / 2 : (task - triangle) % across;
+    const MatrixView<Real> pi = panel(i);
+    const MatrixView<Real> pj = panel(j);
+    const MatrixView<Real> target = a.row_range(below + i * block, pi.rows).col_range(below + j * block, pj.rows);
+    if (i != j) {
+      gemm<Real>(false, true, Real(-1), pi, pj, Real(1), target);
+      return;
+    }
+    const int size = checked_int(pi.rows, "a matrix dimension");
+    const int depth = checked_int(width, "a matrix dimension");
+    const int lda = checked_int(pi.stride, "a stride");
+    const int ldc = checked_int(target.stride, "a stride");
+    const Real minus = -1;
+    const Real one = 1;
+    syrk<Real>()("U", "T", &size, &depth, &minus, pi.data, &lda, &one, target.data, &ldc);
+  });
+}
+
+/// Factors the columns of A from `first` to `end`, given that those before them have been taken off. Returns as cholesky.
+template <class Real>
+Index factor_columns(MatrixView<Real> a, Index first, Index end) {
+  const Index n = a.rows;
+  for (Index k = first; k < end; k += block) {
     check_stop();
     const Index width = std::min(block, n - k);
     const MatrixView<Real> diagonal = a.row_range(k, width).col_range(k, width);
     if (const Index failed = factor_diagonal<Real>(diagonal); failed >= 0) return k + failed;
     const Index below = k + width;
-    if (below >= n) break;
-    const Index panels = (n - below + block - 1) / block;
-    const auto panel = [&](Index i) {
-      const Index first = below + i * block;
-      return a.row_range(first, std::min(block, n - first)).col_range(k, width);
-    };
-    parallel_for(panels, [&](Index i) { solve_panel<Real>(diagonal, panel(i)); });
-    parallel_for(panels * (panels + 1) / 2, [&](Index task) {
-      Index i = 0;
-      while ((i + 1) * (i + 2) / 2 <= task) ++i;
-      const Index j = task - i * (i + 1) / 2;
-      const MatrixView<Real> pi = panel(i);
-      const MatrixView<Real> pj = panel(j);
-      const MatrixView<Real> target = a.row_range(below + i * block, pi.rows).col_range(below + j * block, pj.rows);
-      if (i != j) {
-        gemm<Real>(false, true, Real(-1), pi, pj, Real(1), target);
-        return;
-      }
-      const int size = checked_int(pi.rows, "a matrix dimension");
-      const int depth = checked_int(width, "a matrix dimension");
-      const int lda = checked_int(pi.stride, "a stride");
-      const int ldc = checked_int(target.stride, "a stride");
-      const Real minus = -1;
-      const Real one = 1;
-      syrk<Real>()("U", "T", &size, &depth, &minus, pi.data, &lda, &one, target.data, &ldc);
+    parallel_for(panel_count(n, below), [&](Index i) {
+      const Index row = below + i * block;
+      solve_panel<Real>(diagonal, a.row_range(row, std::min(block, n - row)).col_range(k, width));
     });
+    take_off<Real>(a, k, width, end);
   }
   return -1;
+}
+
+/// The spectral norm of what LLᵀ is off by when every product of two numbers is off by some 2⁻¹⁸ of itself at random: twice
+/// the root of the rows times that of the mean square, Σ_k (Σ_i l_ik²)²/rows².
+double split_noise(MatrixView<const float> l) {
+  constexpr Index strip = 32;
+  std::vector<double> squares(static_cast<std::size_t>(l.cols), 0.0);
+  parallel_for((l.cols + strip - 1) / strip, [&](Index task) {
+    const Index first = task * strip;
+    const Index end = std::min(l.cols, first + strip);
+    for (Index i = 0; i < l.rows; ++i) {
+      for (Index k = first; k < end; ++k) {
+        const auto value = static_cast<double>(l(i, k));
+        squares[static_cast<std::size_t>(k)] += value * value;
+      }
+    }
+  });
+  double sum = 0;
+  for (const double square : squares) sum += square * square;
+  return 0x1p-17 * std::sqrt(sum / static_cast<double>(l.rows));
 }
 
 /// Decompositions that nobody waits for any more. The process must not end under them: OpenBLAS frees its buffers at exit.
@@ -223,10 +265,34 @@ void decompose(Eigen& result, int lwork, int liwork) {
 }  // namespace
 
 Index cholesky(MutMatrix a) {
-  return factor_in_place<double>(a);
+  return factor_columns<double>(a, 0, a.rows);
 }
 Index cholesky(MatrixView<float> a) {
-  return factor_in_place<float>(a);
+  return factor_columns<float>(a, 0, a.rows);
+}
+
+Index split_cholesky(MatrixView<float> a, double harmless) {
+  constexpr Index depth = 2 * block;  // the fewer updates, the less often all of A is read and written
+  const Index n = a.rows;
+  SplitUpdate update(std::max<Index>(0, n - depth), depth);
+  for (Index k = 0; k < n; k += depth) {
+    const Index end = std::min(n, k + depth);
+    if (const Index failed = factor_columns<float>(a, k, end); failed >= 0) return failed;
+    if (end == n) break;
+    const MatrixView<float> below = a.row_range(end, n - end);
+    const MatrixView<const float> l = below.col_range(k, depth);
+    if (split_noise(l) <= harmless) {
+      update.subtract(l, below.col_range(end, n - end));
+    } else {
+      take_off<float>(a, k, depth, n);
+    }
+  }
+  for (Index i = 0; i < n; ++i) {
+    constexpr Index written = 48;  // above the diagonal, by updates
+    const Index first = i + 1;
+    std::ranges::fill_n(a.row(i).begin() + first, std::min(written, n - first), 0.0F);
+  }
+  return -1;
 }
 
 void solve_lower(ConstMatrix l, MutMatrix b) {

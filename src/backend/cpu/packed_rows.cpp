@@ -146,6 +146,13 @@ void PackedRows<Sum>::set_rows(Index rows) {
 }
 
 template <class Sum>
+void PackedRows<Sum>::set_cols(Index cols) {
+  if (cols > data_.rows() * panel) fail_internal("more columns than the packed block holds");
+  cols_ = cols;
+  panels_ = (cols + panel - 1) / panel;
+}
+
+template <class Sum>
 template <class Real>
 void PackedRows<Sum>::pack(Index first, MatrixView<const Real> f, std::span<const Real> last,
                            std::span<const float> scales) {
@@ -292,6 +299,60 @@ void accumulate_gram(BfloatRows& f, BfloatRows& h, MatrixView<float> g) {
   if (f.cols() != h.cols() || f.lines() != h.lines()) fail_internal("blocks of different shape have no common Gram matrix");
   accumulate_product<float>(f, h, g);
   accumulate_product<float>(h, f, g);
+}
+
+namespace {
+
+/// H and R of a row of L, by words of two neighbours.
+void split(std::span<const float> row, std::span<std::uint32_t> high, std::span<std::uint32_t> rest) {
+  const auto word = [&](std::size_t k, std::uint32_t& remainder) {
+    const float value = k < row.size() ? row[k] : 0.0F;
+    const float nearest = rounded_to_bfloat(value);
+    remainder = std::bit_cast<std::uint32_t>(rounded_to_bfloat(value - nearest));
+    return std::bit_cast<std::uint32_t>(nearest);
+  };
+  for (std::size_t line = 0; line < high.size(); ++line) {
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+    high[line] = (word(2 * line, first) >> 16U) | word(2 * line + 1, second);
+    rest[line] = (first >> 16U) | second;
+  }
+}
+
+}  // namespace
+
+SplitUpdate::SplitUpdate(Index most_rows, Index most_depth)
+    : left_(3 * BfloatRows::group * part_lines(most_depth), most_rows),
+      right_(3 * BfloatRows::group * part_lines(most_depth), most_rows) {}
+
+Index SplitUpdate::part_lines(Index depth) {
+  return (depth + 31) / 32 * 16;  // every part is a whole number of tiles
+}
+
+void SplitUpdate::subtract(MatrixView<const float> l, MatrixView<float> g) {
+  constexpr std::uint32_t signs = 0x80008000U;
+  const Index lines = part_lines(l.cols);
+  for (BfloatRows* rows : {&left_, &right_}) {
+    rows->set_cols(l.rows);
+    rows->set_rows(3 * BfloatRows::group * lines);
+  }
+  parallel_for(left_.panels(), [&](Index q) {
+    std::vector<std::uint32_t> high(at(lines), 0U);
+    std::vector<std::uint32_t> rest(at(lines), 0U);
+    for (Index k = 0; k < panel; ++k) {
+      const Index row = q * panel + k;
+      split(row < l.rows ? l.row(row) : std::span<const float>(), high, rest);
+      std::uint32_t* left = left_.panel_data(q) + k;
+      std::uint32_t* right = right_.panel_data(q) + k;
+      for (Index line = 0; line < lines; ++line) {
+        left[line * panel] = left[(lines + line) * panel] = high[at(line)] ^ signs;
+        left[(2 * lines + line) * panel] = rest[at(line)] ^ signs;
+        right[line * panel] = right[(2 * lines + line) * panel] = high[at(line)];
+        right[(lines + line) * panel] = rest[at(line)];
+      }
+    }
+  });
+  accumulate_product<float>(left_, right_, g);
 }
 
 }  // namespace mercer

@@ -2,12 +2,16 @@
 
 namespace mercer::simd_portable {
 namespace {
+#define MERCER_VECTOR_REGISTER "x"
 constexpr std::ptrdiff_t vector_bytes = 16;
 constexpr int dot_rows = 4;  // times dot_cols sums, and one vector of each column and one of a row
 constexpr int dot_cols = 3;
 constexpr int combination_sums = 12;
 constexpr int combination_cols = 4;
-constexpr std::ptrdiff_t stretch_of_columns = 24;  // in vectors
+constexpr std::ptrdiff_t forward_rows = 12;
+constexpr std::ptrdiff_t forward_cols = 20;
+constexpr std::ptrdiff_t first_cache = 32768;
+constexpr std::ptrdiff_t longest_stretch = 64;
 }  // namespace
 #include "backend/cpu/thin_products.inc"
 }  // namespace mercer::simd_portable

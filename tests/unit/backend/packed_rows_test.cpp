@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "backend/backend.hpp"
 #include "base/matrix.hpp"
 #include "base/random.hpp"
 
@@ -248,6 +249,53 @@ TEST(PackedPaths, EveryPathHasANameAndUnsupportedOnesAreRefused) {
     } else {
       EXPECT_ANY_THROW(force_path(path));
     }
+  }
+  force_path(PackedPath::automatic);
+}
+
+TEST(SplitCholesky, IsThatOfFloatsToSixteenBits) {
+  const Index n = 1300;  // two updates, the second of a size that is no multiple of 16
+  Matrix<float> z = random_rows(n, n);
+  Matrix<double> a(n, n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j <= i; ++j) {
+      for (Index k = 0; k < 40; ++k) a(i, j) += static_cast<double>(z(i, k)) * static_cast<double>(z(j, k)) / (1.0 + k * k);
+      if (i == j) a(i, j) += 0.01;
+    }
+  }
+  for (const PackedPath path : supported(LowNumber::bf16)) {
+    force_path(path);
+    Matrix<float> l(n, n);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j <= i; ++j) l(i, j) = static_cast<float>(a(i, j));
+    }
+    ASSERT_EQ(split_cholesky(l, 1.0), -1) << to_string(path);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = i + 1; j < n; ++j) ASSERT_EQ(l(i, j), 0.0F);
+    }
+    // Updates are off by at most 2⁻¹⁶ of Σ|l_ik l_jk| ≤ √(a_ii a_jj), the rest is in float.
+    for (Index i = 0; i < n; i += 7) {
+      for (Index j = 0; j <= i; j += 3) {
+        double product = 0;
+        for (Index k = 0; k <= j; ++k) product += static_cast<double>(l(i, k)) * static_cast<double>(l(j, k));
+        ASSERT_NEAR(product, a(i, j), 0x1p-16 * std::sqrt(a(i, i) * a(j, j)));
+      }
+    }
+    // No update is harmless: in float throughout.
+    Matrix<float> precise(n, n);
+    Matrix<float> plain(n, n);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j <= i; ++j) precise(i, j) = plain(i, j) = static_cast<float>(a(i, j));
+    }
+    ASSERT_EQ(split_cholesky(precise, 0.0), -1);
+    ASSERT_EQ(cholesky(plain.view()), -1);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j <= i; ++j) ASSERT_NEAR(precise(i, j), plain(i, j), 1e-4 * std::sqrt(a(i, i)));
+    }
+    Matrix<float> indefinite = l;
+    for (Index i = 0; i < n; ++i) indefinite(i, i) = i == 700 ? -1.0F : 1.0F;
+    for (Index i = 0; i < n; ++i) std::fill_n(indefinite.row(i).begin(), i, 0.0F);
+    EXPECT_EQ(split_cholesky(indefinite, 1.0), 700);
   }
   force_path(PackedPath::automatic);
 }
