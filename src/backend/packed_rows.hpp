@@ -88,9 +88,8 @@ class SplitUpdate {
   void subtract(MatrixView<const float> l, MatrixView<float> g);
 
  private:
-  static Index part_lines(Index depth);
-  BfloatRows left_;   ///< -H, -H, -R one under the other; columns are the rows of L
-  BfloatRows right_;  ///< H, R, H
+  BfloatRows left_;   ///< -H and under it -R; columns are the rows of L
+  BfloatRows right_;  ///< H and R
 };
 
 /// The nearest bfloat16, as a value; finite ones only.

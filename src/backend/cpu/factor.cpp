@@ -217,20 +217,21 @@ Index factor_columns(MatrixView<Real> a, Index first, Index end) {
 /// The spectral norm of what LLᵀ is off by when every product of two numbers is off by some 2⁻¹⁸ of itself at random: twice
 /// the root of the rows times that of the mean square, Σ_k (Σ_i l_ik²)²/rows².
 double split_noise(MatrixView<const float> l) {
-  constexpr Index strip = 32;
-  std::vector<double> squares(static_cast<std::size_t>(l.cols), 0.0);
-  parallel_for((l.cols + strip - 1) / strip, [&](Index task) {
-    const Index first = task * strip;
-    const Index end = std::min(l.cols, first + strip);
-    for (Index i = 0; i < l.rows; ++i) {
-      for (Index k = first; k < end; ++k) {
-        const auto value = static_cast<double>(l(i, k));
-        squares[static_cast<std::size_t>(k)] += value * value;
-      }
+  const Index tasks = panel_count(l.rows, 0);
+  Matrix<float> squares(tasks, l.cols);
+  parallel_for(tasks, [&](Index task) {
+    float* sum = squares.row(task).data();
+    for (Index i = task * block; i < std::min(l.rows, (task + 1) * block); ++i) {
+      const float* row = l.row(i).data();
+      for (Index k = 0; k < l.cols; ++k) sum[k] += row[k] * row[k];
     }
   });
   double sum = 0;
-  for (const double square : squares) sum += square * square;
+  for (Index k = 0; k < l.cols; ++k) {
+    double square = 0;
+    for (Index task = 0; task < tasks; ++task) square += static_cast<double>(squares(task, k));
+    sum += square * square;
+  }
   return 0x1p-17 * std::sqrt(sum / static_cast<double>(l.rows));
 }
 
