@@ -206,6 +206,18 @@ class BlockCg {
     }
     return largest;
   }
+  /// max over the judged columns of √(rᵀM⁻¹r/xᵀb).
+  double relative_energy(const std::vector<double>& rz) const {
+    const std::vector<double> xb = column_dots(x_, b_);
+    double largest = 0;
+    for (std::size_t k = 0; k < at(judged_); ++k) {
+      if (xb[k] > 0) largest = std::max(largest, std::sqrt(rz[k] / xb[k]));
+    }
+    return largest;
+  }
+  bool within(double residual, double energy) const {
+    return residual <= options_.tolerance && energy <= 10 * options_.tolerance;
+  }
   bool last() const { return outcome_.iterations >= options_.most_iterations || std::isnan(outcome_.residual); }
   /// Errors of rough applications are estimates: nothing is claimed on them alone.
   bool may_claim() const { return outcome_.rough == 0 || truth_seen_; }
@@ -218,9 +230,10 @@ class BlockCg {
     outcome_.residual = largest_ratio(rr_, bb_, judged_);
     report(progress, "conjugate gradients",
            outcome_.residual < 1 ? std::log(std::max(outcome_.residual, 1e-300)) / std::log(options_.tolerance) : 0.0);
+    energy_ = relative_energy(rz_);
     const double claim = outcome_.residual + off();
     const double expected = foreseen() + off();
-    near_ = std::min(claim, expected) <= options_.tolerance;
+    near_ = within(claim, energy_) || within(expected, 3 * gain_ * energy_);
     if (!near_ || !may_claim()) return false;
     outcome_.vouched = true;
     if (expected < claim) {
@@ -241,7 +254,7 @@ class BlockCg {
   }
 
   bool wants_truth() const {
-    if (outcome_.residual <= options_.tolerance || near_ || last()) return true;
+    if (within(outcome_.residual, energy_) || near_ || last()) return true;
     const double harmless = std::max(gain_ * outcome_.residual, 0.25 * options_.tolerance);
     return rough_since_ > 0 && (!trusts_rough_ || !(off() <= harmless));
   }
@@ -266,7 +279,7 @@ class BlockCg {
     }
     last_true_ = outcome_.residual;
     rough_since_ = 0;
-    if (!(outcome_.residual > options_.tolerance) || outcome_.rounding || last()) return true;
+    if (settled(truth) || outcome_.rounding || last()) return true;
     drift_.restart(x_, image_);
     update(judged_, truth);
     return false;
@@ -277,11 +290,22 @@ class BlockCg {
     if (trusts_rough_ || outcome_.iterations == 0 || outcome_.iterations % check_every != 0) return false;
     const double claimed = outcome_.residual;
     apply_(x_, image_);
-    subtract(b_, image_, z_);
-    outcome_.residual = largest_ratio(column_dots(z_, z_), bb_, judged_);
+    Matrix<double> truth(b_.rows, b_.cols);
+    subtract(b_, image_, truth);
+    outcome_.residual = largest_ratio(column_dots(truth, truth), bb_, judged_);
     outcome_.rounding = outcome_.residual > 2 * claimed && outcome_.residual > 0.5 * last_true_;
     last_true_ = outcome_.residual;
-    return !(outcome_.residual > options_.tolerance) || outcome_.rounding;
+    return settled(truth) || outcome_.rounding;
+  }
+
+  /// Whether this residual, which is the true one, is small enough, and its energy is or no longer falls. Not a number is.
+  bool settled(const Matrix<double>& truth) {
+    if (outcome_.residual > options_.tolerance) return false;
+    precondition_(truth, z_);
+    const double energy = relative_energy(column_dots(truth, z_));
+    const bool falls = energy < 0.5 * least_energy_;
+    least_energy_ = energy;
+    return energy <= 10 * options_.tolerance || !falls;
   }
 
   void iterate() {
@@ -367,7 +391,9 @@ class BlockCg {
   double gain_ = 0;           ///< √(rᵀz after / before), the largest of any of them
   bool near_ = false;         ///< a claim, with or without a step unseen, would be within the tolerance
   bool truth_seen_ = false;   ///< b - Ax was computed from x
+  double energy_ = 0;         ///< √(rᵀM⁻¹r/xᵀb), the largest of any judged column
   double last_true_ = std::numeric_limits<double>::infinity();
+  double least_energy_ = std::numeric_limits<double>::infinity();  ///< of a true residual within the tolerance
   Lanczos lanczos_;
   Drift drift_;
   bool trusts_rough_;

@@ -21,7 +21,10 @@ struct RoundingModel {
 };
 
 struct BlockCgOptions {
-  double tolerance = 1e-10;  ///< relative residual to reach, of every column
+  /// Relative residual to reach, of every column; and ten times of it is what √(rᵀM⁻¹r/xᵀb) goes down to, as far as roundings
+  /// let it: where A is least definite, small residuals stand for large errors. With A = ZᵀZ + ridge and M near A, that is
+  /// (at least) how far Zx is off, relative to itself.
+  double tolerance = 1e-10;
   int most_iterations = 2000;
   Index judged = -1;  ///< columns from the first on whose residuals count; -1: all. Others go along.
   RoundingModel rounding = {};

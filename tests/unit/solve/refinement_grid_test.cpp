@@ -185,6 +185,17 @@ TEST_P(RefinementGrid, EveryCaseIsRightOrSaysThatItIsNot) {
       if (looser.residual <= acceptable) {
         const auto [left, concealed] = true_residual(full, penalty, looser);
         EXPECT_LE(left, looser.residual + concealed);
+        // Predictions, counted as the rows they are of, are as good as those of float64: 1e-7 is what docs/refinement.md
+        // says.
+        const auto weighed = [&](Vector predictions) {
+          const std::vector<double> w = r.learn.all_weights();
+          const auto columns = predictions.size() / static_cast<::Eigen::Index>(w.size());
+          for (::Eigen::Index i = 0; i < predictions.size(); ++i)
+            predictions[i] *= std::sqrt(w[static_cast<std::size_t>(i / columns)]);
+          return predictions;
+        };
+        EXPECT_LE(relative(weighed(predict(map, looser, r.learn.x)), weighed(oracle.learned(penalty))),
+                  std::max(1e-7, rounding));
       }
       expect_answer(s, r, oracle, penalty, refined, oracle.learned_reach(penalty, refined.residual),
                     oracle.reach(penalty, refined.residual));
