@@ -72,8 +72,8 @@ std::vector<double> column_dots(ConstMatrix a, ConstMatrix b);
 Index cholesky(MutMatrix a);
 Index cholesky(MatrixView<float> a);
 /// The same for a preconditioner, where bfloat16 are multiplied many times as fast as floats: updates are made of three such
-/// products (SplitUpdate of packed_rows.hpp) where that moves A by no more than `harmless` or so, in spectral norm. Of the
-/// upper triangle, 48 entries of every row are set to 0.
+/// products (SplitUpdate of packed_rows.hpp) where each moves A by no more than `harmless` or so, in spectral norm. Of the
+/// upper triangle, 48 entries of every row are set to 0 (in the end: not where a pivot fails).
 Index split_cholesky(MatrixView<float> a, double harmless);
 /// B := L⁻¹B, or L⁻ᵀB.
 void solve_lower(ConstMatrix l, MutMatrix b);

@@ -12,4 +12,15 @@ namespace mercer {
 /// Safe after fork(): the child starts its own threads.
 void parallel_for(Index count, const std::function<void(Index)>& task);
 
+/// Tile (i, j), j ≤ i, of a triangle whose tiles are counted row by row.
+struct TriangleTile {
+  Index i = 0;
+  Index j = 0;
+};
+inline TriangleTile triangle_tile(Index task) {
+  Index i = 0;
+  while ((i + 1) * (i + 2) / 2 <= task) ++i;
+  return {i, task - i * (i + 1) / 2};
+}
+
 }  // namespace mercer

@@ -209,7 +209,7 @@ void FourierMap::chunk(MatrixView<const Real> x, MatrixView<Real> phi) const {
 
 template <class Real>
 void FourierMap::features_in(MatrixView<const Real> x, MatrixView<Real> phi) const {
-  constexpr Index rows = 64;  // phases of a chunk stay in the second cache
+  constexpr Index rows = 64;  // which stay in the second cache
   parallel_for((x.rows + rows - 1) / rows, [&](Index task) {
     const Index first = task * rows;
     const Index count = std::min(rows, x.rows - first);
@@ -229,7 +229,7 @@ std::vector<double> FourierMap::bounds() const {
   for (const Group& g : groups_) {
     if (!g.plain) return {};
     const auto first = static_cast<std::ptrdiff_t>(g.first_column);
-    std::fill_n(bounds.begin() + first, std::max<Index>(1, 2 * g.frequencies), g.scale);
+    std::fill_n(bounds.begin() + first, g.columns(), g.scale);
   }
   return bounds;
 }

@@ -62,6 +62,8 @@ class RefinedFit {
     const double acceptable = single() ? 1e-4 : 1e-9;
     if (!(solution.residual <= acceptable)) {
       attempt.failure = "residual " + rounded(solution.residual) + " after " + counted(solution.iterations, "pass");
+    } else if (!single() && !(solution.prediction_error <= RidgePlan::most_prediction_error)) {
+      attempt.failure = "predictions up to " + rounded(solution.prediction_error) + " off";
     } else if (!agree(foretold, solution.noise)) {
       attempt.failure = "its residual variance is more than 1 % off";
     } else if (keep() != Uncertainty::none && !(solution.coarseness <= RidgePlan::most_coarseness)) {

@@ -13,6 +13,8 @@ struct RidgePlan {
   /// Variances and degrees of freedom may be so much off (standard deviations half of it) before a better Gram matrix is
   /// made for them: less than the features themselves are, and far less than the 9 % of sampled ones.
   static constexpr double most_coarseness = 0.04;
+  /// Predictions of the rows learned from may be so much off, relative.
+  static constexpr double most_prediction_error = 1e-7;
 
   std::vector<GramPrecision> grams;  ///< to try in turn; empty: a Gram matrix in full precision, in one pass, is quicker
   Index memory_bytes = 0;            ///< for features that are kept between passes; 0: they are computed anew

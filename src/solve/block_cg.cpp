@@ -121,6 +121,7 @@ class Drift {
     for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] = error(xx[k], energy[k]);
   }
 
+  double bound(std::size_t k) const { return bound_[k]; }
   /// Of the judged columns, relative; infinite without a model.
   double relative(const std::vector<double>& bb, Index judged) const {
     if (model_.unit == 0) return std::numeric_limits<double>::infinity();
@@ -182,6 +183,13 @@ class BlockCg {
       }
       ++outcome_.iterations;
     }
+    // What was good enough before is better than what roundings made of it.
+    if (!kept_.x.empty() && !(outcome_.residual <= options_.tolerance)) {
+      for (Index i = 0; i < x_.rows; ++i) std::ranges::copy(kept_.x.row(i), x_.row(i).begin());
+      image_ = std::move(kept_.image);
+      outcome_.residual = kept_.residual;
+      outcome_.energy = kept_.energy;
+    }
     lanczos_.extremes(outcome_.least_ritz, outcome_.largest_ritz);
     outcome_.image = std::move(image_);
     return std::move(outcome_);
@@ -192,6 +200,14 @@ class BlockCg {
   /// The slowest gain per iteration (in the norm of M⁻¹) with which applications may be rough and the next step be foreseen.
   /// One iteration is not enough to know it: what there is of b is smooth, and what remains of it is not.
   static constexpr double slowest = 0.1;
+
+  /// An x whose true residual is within the tolerance, but not its energy.
+  struct Kept {
+    Matrix<double> x;
+    Matrix<double> image;
+    double residual = 0;
+    double energy = 0;
+  };
 
   double off() const { return drift_.relative(bb_, judged_); }
   bool foresees() const { return steps_ >= 2 && gain_ < slowest; }
@@ -206,17 +222,21 @@ class BlockCg {
     }
     return largest;
   }
-  /// max over the judged columns of √(rᵀM⁻¹r/xᵀb).
-  double relative_energy(const std::vector<double>& rz) const {
+  /// max over the judged columns of √(rᵀM⁻¹r/xᵀb), of `share` of r and the drift; not a number where x or M is none.
+  double relative_energy(const std::vector<double>& rz, double share = 1, bool drifts = false) const {
     const std::vector<double> xb = column_dots(x_, b_);
     double largest = 0;
     for (std::size_t k = 0; k < at(judged_); ++k) {
-      if (xb[k] > 0) largest = std::max(largest, std::sqrt(rz[k] / xb[k]));
+      if (bb_[k] == 0) continue;
+      const double drift =
+          drifts && options_.least_eigenvalue > 0 ? drift_.bound(k) / std::sqrt(options_.least_eigenvalue) : 0;
+      const double one = (share * std::sqrt(rz[k]) + drift) / std::sqrt(xb[k]);
+      if (!(one <= largest)) largest = one;
     }
     return largest;
   }
   bool within(double residual, double energy) const {
-    return residual <= options_.tolerance && energy <= 10 * options_.tolerance;
+    return residual <= options_.tolerance && (energy <= options_.energy_tolerance || std::isinf(options_.energy_tolerance));
   }
   bool last() const { return outcome_.iterations >= options_.most_iterations || std::isnan(outcome_.residual); }
   /// Errors of rough applications are estimates: nothing is claimed on them alone.
@@ -229,20 +249,31 @@ class BlockCg {
     }
     outcome_.residual = largest_ratio(rr_, bb_, judged_);
     report(progress, "conjugate gradients",
-           outcome_.residual < 1 ? std::log(std::max(outcome_.residual, 1e-300)) / std::log(options_.tolerance) : 0.0);
-    energy_ = relative_energy(rz_);
+           outcome_.residual < 1 ? std::log(std::max(outcome_.residual, options_.tolerance)) / std::log(options_.tolerance)
+                                 : 0.0);
+    outcome_.energy = relative_energy(rz_);
     const double claim = outcome_.residual + off();
     const double expected = foreseen() + off();
-    near_ = within(claim, energy_) || within(expected, 3 * gain_ * energy_);
+    const double energy = relative_energy(rz_, 1, true);
+    const double next_energy = relative_energy(rz_, 3 * gain_, true);
+    const bool here = within(claim, energy);
+    near_ = here || within(expected, next_energy);
     if (!near_ || !may_claim()) return false;
     outcome_.vouched = true;
-    if (expected < claim) {
+    if (!here || expected < claim) {
       step_on();
       image_ = Matrix<double>(b_);
     } else {
       subtract(b_, r_, image_);
     }
-    outcome_.residual = claim <= options_.tolerance ? claim : expected;  // no more is claimed than has to be
+    // No more is claimed than has to be.
+    if (here) {
+      outcome_.residual = claim;
+      outcome_.energy = energy;
+    } else {
+      outcome_.residual = claim <= options_.tolerance ? std::max(claim, expected) : expected;
+      outcome_.energy = next_energy;
+    }
     return true;
   }
 
@@ -254,7 +285,7 @@ class BlockCg {
   }
 
   bool wants_truth() const {
-    if (within(outcome_.residual, energy_) || near_ || last()) return true;
+    if (within(outcome_.residual, outcome_.energy) || near_ || last()) return true;
     const double harmless = std::max(gain_ * outcome_.residual, 0.25 * options_.tolerance);
     return rough_since_ > 0 && (!trusts_rough_ || !(off() <= harmless));
   }
@@ -302,10 +333,11 @@ class BlockCg {
   bool settled(const Matrix<double>& truth) {
     if (outcome_.residual > options_.tolerance) return false;
     precondition_(truth, z_);
-    const double energy = relative_energy(column_dots(truth, z_));
-    const bool falls = energy < 0.5 * least_energy_;
-    least_energy_ = energy;
-    return energy <= 10 * options_.tolerance || !falls;
+    outcome_.energy = relative_energy(column_dots(truth, z_));
+    const bool falls = kept_.x.empty() || outcome_.energy < 0.5 * kept_.energy;
+    if (within(outcome_.residual, outcome_.energy) || !falls) return true;
+    kept_ = {Matrix<double>(ConstMatrix(x_)), image_, outcome_.residual, outcome_.energy};
+    return false;
   }
 
   void iterate() {
@@ -391,9 +423,8 @@ class BlockCg {
   double gain_ = 0;           ///< √(rᵀz after / before), the largest of any of them
   bool near_ = false;         ///< a claim, with or without a step unseen, would be within the tolerance
   bool truth_seen_ = false;   ///< b - Ax was computed from x
-  double energy_ = 0;         ///< √(rᵀM⁻¹r/xᵀb), the largest of any judged column
   double last_true_ = std::numeric_limits<double>::infinity();
-  double least_energy_ = std::numeric_limits<double>::infinity();  ///< of a true residual within the tolerance
+  Kept kept_;
   Lanczos lanczos_;
   Drift drift_;
   bool trusts_rough_;

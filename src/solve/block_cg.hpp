@@ -2,6 +2,7 @@
 #include <mercer/progress.hpp>
 
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "base/matrix.hpp"
@@ -21,15 +22,17 @@ struct RoundingModel {
 };
 
 struct BlockCgOptions {
-  /// Relative residual to reach, of every column; and ten times of it is what √(rᵀM⁻¹r/xᵀb) goes down to, as far as roundings
-  /// let it: where A is least definite, small residuals stand for large errors. With A = ZᵀZ + ridge and M near A, that is
-  /// (at least) how far Zx is off, relative to itself.
-  double tolerance = 1e-10;
+  double tolerance = 1e-10;  ///< relative residual to reach, of every column
   int most_iterations = 2000;
   Index judged = -1;  ///< columns from the first on whose residuals count; -1: all. Others go along.
   RoundingModel rounding = {};
   RoughOperator rough = {};  ///< for most iterations, where given
   bool foresee = true;       ///< with a rounding model: spare the very last application, see below
+  /// What √(rᵀM⁻¹r/xᵀb) is to go down to as well, as far as roundings let it; infinite: whatever it is. Where A is least
+  /// definite, small residuals stand for large errors. With A = ZᵀZ + ridge and M near A, this is how far Zx is off,
+  /// relative to √(‖Zx‖² + ridge‖x‖²).
+  double energy_tolerance = std::numeric_limits<double>::infinity();
+  double least_eigenvalue = 0;  ///< that A is known to have: what a drift of the residual can do to the energy; 0: not known
 };
 
 struct BlockCgOutcome {
@@ -38,6 +41,7 @@ struct BlockCgOutcome {
   /// max over columns of ‖b - Ax‖/‖b‖: by a last application of A, or, where roundings are known, that of the recurrence (or
   /// what the last step leaves of it) and what it may be off. May be NaN.
   double residual = 0;
+  double energy = 0;      ///< max over columns of √(rᵀM⁻¹r/xᵀb), likewise
   bool vouched = false;   ///< the latter; `image` is then b less the residual of the recurrence, or b itself
   bool rounding = false;  ///< A is not applied precisely enough for more
   /// The least and the largest eigenvalue of M⁻¹A (M the preconditioner) that the iterations saw, by Lanczos' tridiagonal
@@ -53,6 +57,9 @@ struct BlockCgOutcome {
 /// The residual of the recurrence and the true one drift apart by the rounding of A. The true one is looked at every 25
 /// iterations: when it lags far behind without falling, precision is exhausted. Where the recurrence claims to be done and
 /// is not, iterations start again from the truth.
+///
+/// Where a tolerance of the energy is given, iterations go on below that of the residual until it is reached or the energy
+/// of true residuals no longer falls.
 ///
 /// Where roundings are known, the drift is bounded instead of looked at, and two things become possible:
 /// - iterative refinement: applications are rough until the drift is more than the next of them would leave; then A x itself

@@ -117,8 +117,8 @@ RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const IterativeOp
     }
   };
   const auto precondition = [&](ConstMatrix r, MutMatrix z) { preconditioner.apply(gain, r, z); };
-  const BlockCgOutcome outcome =
-      block_cg(apply, precondition, all, x, {options.tolerance, options.most_iterations}, progress);
+  const BlockCgOutcome outcome = block_cg(
+      apply, precondition, all, x, {.tolerance = options.tolerance, .most_iterations = options.most_iterations}, progress);
 
   RidgeSolution solution;
   solution.solver = "cg";

@@ -320,7 +320,9 @@ RidgeSolution Refinement::solve(const Wish& wish) {
                                      .judged = count,
                                      .rounding = rounding_model(systems),
                                      .rough = rough_ && !wish.plain ? rough : RoughOperator(),
-                                     .foresee = !wish.plain && holds_ridge(systems, ridge)},
+                                     .foresee = !wish.plain && holds_ridge(systems, ridge),
+                                     .energy_tolerance = 10 * wish.tolerance,
+                                     .least_eigenvalue = ridge},
                                     progress_);
   theta = Matrix<double>(theta.view().col_range(0, count));
   RidgeSolution solution;
@@ -328,6 +330,7 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   solution.gram = words(gram_);
   solution.iterations = outcome.iterations;
   solution.residual = outcome.residual;
+  solution.prediction_error = outcome.energy;
   // Ritz values lie inside of the spectrum: on the grid of docs/refinement.md variances were off by up to 1.4 times as much.
   solution.coarseness = 2 * std::max(outcome.largest_ritz - 1, 1 - outcome.least_ritz);
   solution.weights = Matrix<double>(coupling.columns(), coupling.outputs());

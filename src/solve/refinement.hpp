@@ -35,7 +35,7 @@ class Refinement {
 
   struct Wish {
     double penalty = 0;
-    double tolerance = 1e-10;  ///< of the relative residual of the normal equations
+    double tolerance = 1e-10;  ///< of the relative residual of the normal equations; a tenth of that of predictions
     int most_iterations = 40;
     Uncertainty keep = Uncertainty::none;
     bool plain =

@@ -22,8 +22,9 @@ struct RidgeSolution {
   double coarseness = 0;
   std::string note;  ///< what had to be done differently, in one sentence; "" when nothing
   int iterations = 0;
-  double residual = 0;  ///< relative residual of the normal equations (iterative solvers)
-  double weight = 0;    ///< Σ w of the rows it was learned from
+  double residual = 0;          ///< relative residual of the normal equations (iterative solvers)
+  double prediction_error = 0;  ///< of predictions of the rows learned from, relative, by refinement's own account
+  double weight = 0;            ///< Σ w of the rows it was learned from
 };
 
 /// The decoupled form of constant couplings: with B = V√Γ (eigenvectors of A), channel j solves

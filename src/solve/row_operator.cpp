@@ -18,14 +18,15 @@ constexpr std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Enough for many threads, within memory: sums of `systems` columns are kept once per slot, in half a gigabyte (a float, a
-/// double, and another double of the sample of roundings), and the floats of a block would take an eighth.
+/// Enough for many threads, within memory: sums of `systems` columns are kept once per slot, in half a gigabyte (a double of
+/// precise passes; a float, a double, and another of the sample of roundings, of others), and the floats of a block would
+/// take an eighth.
 Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
   constexpr double sums_budget = 512e6;
   constexpr double block_budget = 128e6;
   const Index width = map.coupling().is_constant() ? 1 : map.outputs();
   const auto columns = static_cast<double>(map.columns());
-  const double slots = std::min(sums_budget / (20.0 * columns * static_cast<double>(systems * width)),
+  const double slots = std::min(sums_budget / (28.0 * columns * static_cast<double>(systems * width)),
                                 block_budget / (4.0 * columns * static_cast<double>(slot_rows)));
   return std::clamp<Index>(static_cast<Index>(slots), 1, 32);
 }
@@ -187,15 +188,15 @@ void RowOperator<Real>::contract(ConstMatrix s, MutMatrix out) const {
 
 template <class Real>
 void RowOperator<Real>::Slot::begin(Index cols, Index m) {
-  begun = true;
   ones.assign(at(cols), 0.0);
   if (sum.rows() == cols) {
     std::ranges::fill(sum.values(), 0.0);
-    return;
+  } else {
+    // Sums in float are moved on to doubles after every slot of a block.
+    if constexpr (std::is_same_v<Real, float>) part = Matrix<float>(cols, m);
+    sum = Matrix<double>(cols, m);
   }
-  sum = Matrix<double>(cols, m);
-  // Sums in float are moved on to doubles after every slot of a block.
-  if constexpr (std::is_same_v<Real, float>) part = Matrix<float>(cols, m);
+  begun = true;
 }
 
 template <class Real>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "backend/backend.hpp"
 #include "backend/packed_rows.hpp"

@@ -174,10 +174,8 @@ void take_off(MatrixView<Real> a, Index k, Index width, Index end) {
   const Index across = panel_count(end, below);
   const Index triangle = across * (across + 1) / 2;
   parallel_for(triangle + (panel_count(n, below) - across) * across, [&](Index task) {
-    Index i = 0;
-    while (i < across && (i + 1) * (i + 2) / 2 <= task) ++i;
-    if (i == across) i += (task - triangle) / across;
-    const Index j = i < across ? task - i * (i + 1) / 2 : (task - triangle) % across;
+    const auto [i, j] = task < triangle ? triangle_tile(task)
+                                        : TriangleTile{across + (task - triangle) / across, (task - triangle) % across};
     const MatrixView<Real> pi = panel(i);
     const MatrixView<Real> pj = panel(j);
     const MatrixView<Real> target = a.row_range(below + i * block, pi.rows).col_range(below + j * block, pj.rows);
@@ -332,9 +330,7 @@ void cholesky_inverse(MutMatrix l, MutMatrix work) {
   const Index tiles = (n + block - 1) / block;
   parallel_for(tiles * (tiles + 1) / 2, [&](Index task) {
     check_stop();
-    Index bi = 0;
-    while ((bi + 1) * (bi + 2) / 2 <= task) ++bi;
-    const Index bj = task - bi * (bi + 1) / 2;
+    const auto [bi, bj] = triangle_tile(task);
     const Index i = bi * block;
     const Index j = bj * block;
     const ConstMatrix left = work.row_range(i, n - i).col_range(i, std::min(block, n - i));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <string>
 #include <type_traits>
@@ -301,9 +302,8 @@ void accumulate_product(PackedRows<Sum>& f, const PackedRows<Sum>& h, std::span<
   }
   const Index tiles = (f.panels() + chosen.tile_panels - 1) / chosen.tile_panels;
   parallel_for(tiles * (tiles + 1) / 2, [&](Index task) {
-    Index i = 0;
-    while ((i + 1) * (i + 2) / 2 <= task) ++i;
-    accumulate_tile<Sum>({chosen, f, h, prepared}, runs, i, task - i * (i + 1) / 2, g);
+    const auto [i, j] = triangle_tile(task);
+    accumulate_tile<Sum>({chosen, f, h, prepared}, runs, i, j, g);
   });
 }
 template <class Sum>

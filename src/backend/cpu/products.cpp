@@ -101,9 +101,7 @@ void accumulate_gram(MatrixView<const Real> f, MutMatrix g) {
   constexpr Index tile = 512;
   const Index tiles = ceil_div(f.cols, tile);
   parallel_for(tiles * (tiles + 1) / 2, [&](Index task) {
-    Index bi = 0;
-    while ((bi + 1) * (bi + 2) / 2 <= task) ++bi;
-    const Index bj = task - bi * (bi + 1) / 2;
+    const auto [bi, bj] = triangle_tile(task);
     const Index i = bi * tile;
     const Index j = bj * tile;
     const Index rows = std::min(tile, f.cols - i);

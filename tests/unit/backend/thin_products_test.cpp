@@ -23,8 +23,8 @@ Matrix<Real> normal(Index rows, Index cols, const char* what) {
 struct Shape {
   Index rows, cols, m;
 };
-constexpr Shape shapes[] = {{1, 1, 1},      {3, 2, 7},    {6, 4, 64},   {24, 16, 512},
-                            {25, 17, 1031}, {50, 3, 300}, {7, 40, 129}, {64, 1, 2000}};
+constexpr Shape shapes[] = {{1, 1, 1},    {3, 2, 7},    {6, 4, 64},    {24, 16, 512}, {25, 17, 1031},
+                            {50, 3, 300}, {7, 40, 129}, {64, 1, 2000}, {0, 3, 40},    {0, 20, 40}};
 
 /// Against sums in long double: each of `terms` products and sums may be off by half a unit.
 template <class Real>

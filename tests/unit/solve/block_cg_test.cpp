@@ -1,0 +1,97 @@
+#include "solve/block_cg.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/random.hpp"
+
+namespace mercer {
+namespace {
+
+/// A diagonal A with eigenvalues from 1 to 10^width, right-hand sides of all kinds, and a preconditioner that is off by up
+/// to `off` of what is least.
+struct Problem {
+  Problem(std::uint64_t run, double width, double off) : stream(run, "block cg") {
+    for (Index i = 0; i < size; ++i) {
+      const double part = static_cast<double>(i) / static_cast<double>(size - 1);
+      lambda.push_back(std::pow(10.0, width * (1 - part)));
+      m.push_back(lambda.back() * (1 + off * (2 * stream.uniform(static_cast<std::uint64_t>(i), 0) - 1)));
+      b(i, 0) = stream.normal(static_cast<std::uint64_t>(i), 1) * std::pow(lambda.back(), run % 3 == 0 ? 1.0 : 0.5);
+    }
+  }
+  void apply(ConstMatrix in, MutMatrix out) const {
+    for (Index i = 0; i < size; ++i) out(i, 0) = lambda[at(i)] * in(i, 0);
+  }
+  void precondition(ConstMatrix in, MutMatrix out) const {
+    for (Index i = 0; i < size; ++i) out(i, 0) = in(i, 0) / m[at(i)];
+  }
+  static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+  static constexpr Index size = 60;
+  Stream stream;
+  std::vector<double> lambda;
+  std::vector<double> m;
+  Matrix<double> b{size, 1};
+};
+
+/// What is vouched for is true, of the residual and of the energy, whether applications are precise or off by white noise.
+TEST(BlockCg, WhatIsVouchedForIsTrue) {
+  constexpr double tolerance = 1e-9;
+  constexpr double slack = 1e-14;  // of a residual that is computed here
+  int vouched = 0;
+  for (std::uint64_t run = 0; run < 3000; ++run) {
+    const Stream draw(run, "kind");
+    const Problem problem(run, 2 + 6 * draw.uniform(0, 0), std::pow(10.0, -3.0 * draw.uniform(1, 0)) * 0.3);
+    const double noise = run % 2 == 0 ? 0.0 : std::pow(10.0, -8 + 4 * draw.uniform(2, 0));
+    std::uint64_t passes = 0;
+    const RoughOperator rough = [&](ConstMatrix in, MutMatrix out) {
+      problem.apply(in, out);
+      double norm = 0;
+      for (Index i = 0; i < out.rows; ++i) norm += out(i, 0) * out(i, 0);
+      const double each = noise * std::sqrt(norm / static_cast<double>(out.rows));
+      ++passes;
+      double error = 0;
+      for (Index i = 0; i < out.rows; ++i) {
+        const double off = each * problem.stream.normal(static_cast<std::uint64_t>(i), 1 + passes);
+        out(i, 0) += off;
+        error += off * off;
+      }
+      return std::vector<double>{std::sqrt(error)};
+    };
+    Matrix<double> x(Problem::size, 1);
+    const BlockCgOutcome outcome =
+        block_cg([&](ConstMatrix in, MutMatrix out) { problem.apply(in, out); },
+                 [&](ConstMatrix in, MutMatrix out) { problem.precondition(in, out); }, problem.b, x,
+                 {.tolerance = tolerance,
+                  .most_iterations = 200,
+                  .rounding = {.unit = 1e-16, .norm = 1, .energy = 1},
+                  .rough = noise > 0 ? rough : RoughOperator(),
+                  .energy_tolerance = 10 * tolerance,
+                  .least_eigenvalue = 1},
+                 nullptr);
+    double rr = 0;
+    double bb = 0;
+    double energy = 0;
+    double xb = 0;
+    for (Index i = 0; i < Problem::size; ++i) {
+      const double lambda = problem.lambda[Problem::at(i)];
+      const double r = problem.b(i, 0) - lambda * x(i, 0);
+      rr += r * r;
+      bb += problem.b(i, 0) * problem.b(i, 0);
+      energy += r * r / lambda;
+      xb += x(i, 0) * problem.b(i, 0);
+    }
+    SCOPED_TRACE("run " + std::to_string(run));
+    ASSERT_LE(outcome.residual, tolerance);
+    ASSERT_LE(outcome.energy, 10 * tolerance);
+    EXPECT_LE(std::sqrt(rr / bb), outcome.residual + slack);
+    // M is within 1/(1 - off) of A.
+    EXPECT_LE(std::sqrt(energy / xb), 1.25 * 10 * tolerance);
+    vouched += outcome.vouched ? 1 : 0;
+  }
+  EXPECT_GE(vouched, 1000);
+}
+
+}  // namespace
+}  // namespace mercer
