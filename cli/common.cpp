@@ -134,6 +134,12 @@ std::unique_ptr<Dataset> open_to_draw(const std::vector<std::string>& files, con
                  a.has("missing") ? missing_mode(a.text("missing"), true) : Missing::keep);
 }
 
+std::string freedom_words(const FitSummary& summary) {
+  const std::string number = brief(summary.degrees_of_freedom);
+  return (summary.iterations > 0 ? "about " : "") + number +
+         (number == "1" ? " effective degree of freedom" : " effective degrees of freedom");
+}
+
 void describe(const Dataset& data, FitOptions& options) {
   options.target_names = data.schema().targets;
   options.classes = data.schema().classes;

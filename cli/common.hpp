@@ -34,6 +34,9 @@ std::unique_ptr<Dataset> open_to_draw(const std::vector<std::string>& files, con
 /// Sets what the files say (targets, classes) in the options of a fit.
 void describe(const Dataset& data, FitOptions& options);
 
+/// "38 effective degrees of freedom", "about" that many where iterations or a coarse matrix said so.
+std::string freedom_words(const FitSummary& summary);
+
 /// How good predictions are on rows with targets.
 struct Scores {
   Index rows = 0;

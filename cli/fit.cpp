@@ -103,10 +103,7 @@ void tell_ridge(const Console& console, const FitSummary& s) {
               counted(s.features, s.sampling.empty() ? "anchor" : "feature") + ", " +
               (s.anchors > 0 ? counted(s.anchors, "anchor") + ", " : "") + counted(s.parameters, "unknown") + ", " +
               solver_words(s));
-  console.say(penalty_words(s) + (s.degrees_of_freedom > 0
-                                      ? std::string(", ") + (s.iterations > 0 ? "about " : "") +
-                                            brief(s.degrees_of_freedom) + " effective degrees of freedom"
-                                      : ""));
+  console.say(penalty_words(s) + (s.degrees_of_freedom > 0 ? ", " + freedom_words(s) : ""));
 }
 
 void tell_process(const Console& console, const Model& model) {

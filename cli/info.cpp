@@ -45,7 +45,9 @@ std::string posterior_words(const Model::State& s) {
   switch (s.posterior.kind) {
     case Posterior::Kind::cholesky:
     case Posterior::Kind::eigen:
-      return "exact posterior";
+      return s.summary.spread_error > 0.0005
+                 ? "posterior, standard deviations within " + brief(100 * s.summary.spread_error) + " %"
+                 : "exact posterior";
     case Posterior::Kind::samples:
       return std::to_string(posterior_samples) + " draws of the posterior";
     case Posterior::Kind::none:
@@ -118,7 +120,7 @@ int run_info(const Arguments& a) {
     console.say("loss       " + f.loss + (f.gap ? ", certified to a relative duality gap of " + brief(*f.gap) : ""));
   if (f.process.empty()) {
     console.say("penalty    " + brief(f.penalty) + penalty_origin(f) +
-                (f.degrees_of_freedom > 0 ? "; " + brief(f.degrees_of_freedom) + " effective degrees of freedom" : ""));
+                (f.degrees_of_freedom > 0 ? "; " + freedom_words(f) : ""));
   } else {
     console.say("likelihood negative log marginal likelihood " + brief(f.nlml.value_or(0)) + " in scaled units");
   }

@@ -60,7 +60,9 @@ class RefinedFit {
     const RidgeSolution& solution = attempt.solution;
     // Single-precision passes cannot see a residual below about 1e-6 to 1e-5.
     const double acceptable = single() ? 1e-4 : 1e-9;
-    if (!(solution.residual <= acceptable)) {
+    if (std::isnan(solution.residual)) {
+      attempt.failure = "its numbers or the weights of rows are too large or too small";
+    } else if (!(solution.residual <= acceptable)) {
       attempt.failure = "residual " + rounded(solution.residual) + " after " + counted(solution.iterations, "pass");
     } else if (!single() && !(solution.prediction_error <= RidgePlan::most_prediction_error)) {
       attempt.failure = "predictions up to " + rounded(solution.prediction_error) + " off";

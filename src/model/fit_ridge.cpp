@@ -213,8 +213,10 @@ SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& 
 }
 
 void fit_ridge(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {
-  std::string solver = choose_solver(*state.map, rows.row_count(), options).solver;
+  const SolverChoice choice = choose_solver(*state.map, rows.row_count(), options);
+  std::string solver = choice.solver;
   if (solver == "cg" || solver == "sgd") {
+    if (options.solver == "auto") state.summary.notes.push_back("solved by conjugate gradients: " + choice.reason);
     fit_iterative(rows, recipe, options, solver, state);
     return;
   }

@@ -189,6 +189,7 @@ class BlockCg {
       image_ = std::move(kept_.image);
       outcome_.residual = kept_.residual;
       outcome_.energy = kept_.energy;
+      outcome_.vouched = kept_.vouched;
     }
     lanczos_.extremes(outcome_.least_ritz, outcome_.largest_ritz);
     outcome_.image = std::move(image_);
@@ -201,12 +202,13 @@ class BlockCg {
   /// One iteration is not enough to know it: what there is of b is smooth, and what remains of it is not.
   static constexpr double slowest = 0.1;
 
-  /// An x whose true residual is within the tolerance, but not its energy.
+  /// An x whose residual is within the tolerance, but not its energy.
   struct Kept {
     Matrix<double> x;
     Matrix<double> image;
     double residual = 0;
     double energy = 0;
+    bool vouched = false;
   };
 
   double off() const { return drift_.relative(bb_, judged_); }
@@ -258,7 +260,14 @@ class BlockCg {
     const double next_energy = relative_energy(rz_, 3 * gain_, true);
     const bool here = within(claim, energy);
     near_ = here || within(expected, next_energy);
-    if (!near_ || !may_claim()) return false;
+    if (!may_claim()) return false;
+    if (!near_) {
+      if (claim <= options_.tolerance && (kept_.x.empty() || energy < kept_.energy)) {
+        kept_ = {Matrix<double>(ConstMatrix(x_)), Matrix<double>(b_), claim, energy, true};
+        subtract(b_, r_, kept_.image);
+      }
+      return false;
+    }
     outcome_.vouched = true;
     if (!here || expected < claim) {
       step_on();
@@ -334,9 +343,10 @@ class BlockCg {
     if (outcome_.residual > options_.tolerance) return false;
     precondition_(truth, z_);
     outcome_.energy = relative_energy(column_dots(truth, z_));
-    const bool falls = kept_.x.empty() || outcome_.energy < 0.5 * kept_.energy;
+    const bool falls = outcome_.energy < 0.5 * least_energy_;
+    least_energy_ = outcome_.energy;
     if (within(outcome_.residual, outcome_.energy) || !falls) return true;
-    kept_ = {Matrix<double>(ConstMatrix(x_)), image_, outcome_.residual, outcome_.energy};
+    kept_ = {Matrix<double>(ConstMatrix(x_)), image_, outcome_.residual, outcome_.energy, false};
     return false;
   }
 
@@ -424,6 +434,7 @@ class BlockCg {
   bool near_ = false;         ///< a claim, with or without a step unseen, would be within the tolerance
   bool truth_seen_ = false;   ///< b - Ax was computed from x
   double last_true_ = std::numeric_limits<double>::infinity();
+  double least_energy_ = std::numeric_limits<double>::infinity();  ///< of a true residual within the tolerance
   Kept kept_;
   Lanczos lanczos_;
   Drift drift_;

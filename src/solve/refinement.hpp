@@ -38,8 +38,8 @@ class Refinement {
     double tolerance = 1e-10;  ///< of the relative residual of the normal equations; a tenth of that of predictions
     int most_iterations = 40;
     Uncertainty keep = Uncertainty::none;
-    bool plain =
-        false;  ///< conjugate gradients in full precision to the end: their number tells how good the Gram matrix is
+    /// Conjugate gradients in full precision to the end: their number tells how good the Gram matrix is.
+    bool plain = false;
   };
   /// `solution.residual` says how far it got; a penalty below the error of the Gram matrix may need more iterations than it
   /// is worth, and then the caller should improve it. What is kept for standard deviations, degrees of freedom and noise
