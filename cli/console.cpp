@@ -11,6 +11,9 @@
 #include "base/text.hpp"
 
 namespace mercer::cli {
+namespace {
+bool shown = false;  // a line of progress, on the one terminal there is
+}
 
 bool TerminalProgress::watched() {
   return isatty(STDERR_FILENO) != 0;
@@ -22,8 +25,8 @@ TerminalProgress::~TerminalProgress() {
 }
 
 void TerminalProgress::clear() {
-  if (shown_) std::fputs("\r\033[K", stderr);
-  shown_ = false;
+  if (shown) std::fputs("\r\033[K", stderr);
+  shown = false;
 }
 
 void TerminalProgress::update(std::string_view stage, double fraction) {
@@ -40,7 +43,7 @@ void TerminalProgress::update(std::string_view stage, double fraction) {
   std::string line = "\r\033[K" + stage_ + "  " + std::to_string(static_cast<int>(100 * fraction)) + " %";
   if (fraction > 0.01 && elapsed > 1) line += ", " + human_seconds(elapsed * (1 - fraction) / fraction) + " left";
   std::fputs(line.c_str(), stderr);
-  shown_ = true;
+  shown = true;
 }
 
 void TerminalProgress::tell(std::string_view sentence) {
@@ -51,6 +54,7 @@ void TerminalProgress::tell(std::string_view sentence) {
 
 void Console::say(const std::string& line) const {
   if (quiet_) return;
+  TerminalProgress::clear();
   std::fputs((line + "\n").c_str(), json_ ? stderr : stdout);
 }
 

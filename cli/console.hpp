@@ -20,11 +20,10 @@ class TerminalProgress : public Progress {
   void update(std::string_view stage, double fraction) override;
   void tell(std::string_view sentence) override;
   static bool watched();  ///< whether it is
+  static void clear();    ///< the line, before anything else is written
 
  private:
-  void clear();
   bool active_;
-  bool shown_ = false;
   std::string stage_;
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point last_;

@@ -170,6 +170,12 @@ void record_path(const PenaltyPath& path, FitSummary& summary) {
 }
 
 void take(RidgeSolution&& solution, Model::State& state) {
+  if (!std::ranges::all_of(solution.noise, [](double v) { return std::isfinite(v); }) ||
+      !std::isfinite(solution.posterior.intercept_variance)) {
+    fail_argument(
+        "variances are beyond the range of numbers: the weights of rows or the targets are too small or too large; scale "
+        "them to around 1");
+  }
   FitSummary& summary = state.summary;
   summary.solver = solution.solver;
   summary.gram = solution.gram;

@@ -250,9 +250,9 @@ class BlockCg {
       if (outcome_.iterations > 0 && rz_[k] > 0) largest_[k] = std::max(largest_[k], rr_[k] / rz_[k]);
     }
     outcome_.residual = largest_ratio(rr_, bb_, judged_);
-    report(progress, "conjugate gradients",
-           outcome_.residual < 1 ? std::log(std::max(outcome_.residual, options_.tolerance)) / std::log(options_.tolerance)
-                                 : 0.0);
+    if (outcome_.residual < 1)
+      digits_ = std::max(digits_, std::log(std::max(outcome_.residual, options_.tolerance)) / std::log(options_.tolerance));
+    report(progress, "conjugate gradients", digits_);
     outcome_.energy = relative_energy(rz_);
     const double claim = outcome_.residual + off();
     const double expected = foreseen() + off();
@@ -436,6 +436,7 @@ class BlockCg {
   double last_true_ = std::numeric_limits<double>::infinity();
   double least_energy_ = std::numeric_limits<double>::infinity();  ///< of a true residual within the tolerance
   Kept kept_;
+  double digits_ = 0;  ///< of those of the tolerance, reached at any time
   Lanczos lanczos_;
   Drift drift_;
   bool trusts_rough_;

@@ -119,3 +119,20 @@ def test_the_map_suits_the_loss_unless_it_is_named(run, waves, tmp_path):
     assert {row["map"] for row in tuned["table"]} == {"nystrom:10", "nystrom:30"}
     again = run("fit", "t.csv", "--like", "m.mercer", "--json").json
     assert again["map"] == "nystrom:200" and not any("was chosen for few" in note for note in again["notes"])
+
+
+def test_what_a_memory_budget_changes_is_said(run, waves):
+    j = run(*fit("--target", "y", "--map", "fourier:60", "--penalty", "1e-3", "--memory", "1MB", "-o", "m.mercer", "--json")).json
+    assert j["solver"] == "cg" and any("conjugate gradients" in note and "memory" in note for note in j["notes"]), j["notes"]
+
+
+def test_a_coarse_posterior_is_not_called_exact(run, tmp_path):
+    random = np.random.default_rng(3)
+    x = random.normal(size=(4000, 3))
+    np.save(tmp_path / "t.npy", np.c_[x, np.sin(x.sum(1)) + 0.1 * random.normal(size=4000)])
+    command = ["fit", "t.npy", "--target", "3", "--kernel", "gaussian(2)", "--map", "fourier:150", "--penalty", "1e-4", "-o", "m.mercer"]
+    error = run(*command, "--solver", "refined", "--json").json["spread_error"]
+    spread = next(line for line in run("info", "m.mercer").out.splitlines() if line.startswith("spread"))
+    assert ("exact" in spread) == (error <= 0.0005) and ("within" in spread) == (error > 0.0005), (spread, error)
+    run(*command, "--precision", "float64")
+    assert "exact posterior" in run("info", "m.mercer").out
