@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "base/progress.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 
 namespace mercer {
@@ -15,6 +16,16 @@ std::size_t at(Index i) {
 }
 
 constexpr Index sample_rows = 1000;
+
+/// One row of every thousandth of n, by chance: rows that come in turns (two sensors, day and night) would all be of one
+/// kind at even steps.
+Index sampled_row(Index sample, Index samples, Index n) {
+  const Index first = sample * n / samples;
+  const Index count = (sample + 1) * n / samples - first;
+  const Stream stream(0, "rows of the summary");
+  return first + std::min(count - 1, static_cast<Index>(stream.uniform(static_cast<std::uint64_t>(sample), 0) *
+                                                        static_cast<double>(count)));
+}
 
 /// Weighted mean and sum of squared deviations of a column, updated value by value (West 1979): no cancellation at offset
 /// 1e6.
@@ -105,7 +116,7 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
       add_row(block.inputs.row(i), w, row, "input", inputs);
       add_row(block.targets.row(i), w, row, "target", targets);
       summary.weight += w;
-      if (next_sample < samples && row == next_sample * n / samples) {
+      if (next_sample < samples && row == sampled_row(next_sample, samples, n)) {
         std::ranges::copy(block.targets.row(i), summary.target_sample.row(next_sample).begin());
         std::ranges::copy(block.inputs.row(i), summary.sample.row(next_sample++).begin());
         summary.sample_weight.push_back(w);

@@ -28,7 +28,7 @@ struct RowSummary {
   double weight = 0;
   std::vector<double> input_mean, input_variance;
   std::vector<double> target_mean, target_variance;
-  Matrix<double> sample;              ///< up to 1000 rows of inputs, evenly spread
+  Matrix<double> sample;              ///< up to 1000 rows of inputs, spread over all of them
   Matrix<double> target_sample;       ///< the targets of those rows
   std::vector<double> sample_weight;  ///< their weights
 };

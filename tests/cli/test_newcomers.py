@@ -136,3 +136,15 @@ def test_a_coarse_posterior_is_not_called_exact(run, tmp_path):
     assert ("exact" in spread) == (error <= 0.0005) and ("within" in spread) == (error > 0.0005), (spread, error)
     run(*command, "--precision", "float64")
     assert "exact posterior" in run("info", "m.mercer").out
+
+
+def test_the_length_scale_does_not_depend_on_the_order_of_rows(run, tmp_path):
+    random = np.random.default_rng(5)
+    x = random.normal(size=(4000, 3))
+    x[::2] *= 0.1  # two sensors that take turns: at even steps all rows would be of one of them
+    lengths = []
+    for name, order in [("turns", np.arange(4000)), ("shuffled", random.permutation(4000))]:
+        np.save(tmp_path / f"{name}.npy", np.c_[x, x.sum(1)][order])
+        fitted = run("fit", f"{name}.npy", "--target", "3", "--penalty", "1e-4", "--map", "fourier:20", "-o", "m.mercer").out
+        lengths.append(float(fitted.split("gaussian(")[1].split(")")[0]))
+    assert abs(np.log(lengths[0] / lengths[1])) < 0.2, lengths
