@@ -19,10 +19,10 @@ constexpr Index sample_rows = 1000;
 
 /// One row of every thousandth of n, by chance: rows that come in turns (two sensors, day and night) would all be of one
 /// kind at even steps.
-Index sampled_row(Index sample, Index samples, Index n) {
+Index sampled_row(const Stream& stream, Index sample, Index samples, Index n) {
+  if (sample == samples) return n;
   const Index first = sample * n / samples;
   const Index count = (sample + 1) * n / samples - first;
-  const Stream stream(0, "rows of the summary");
   return first + std::min(count - 1, static_cast<Index>(stream.uniform(static_cast<std::uint64_t>(sample), 0) *
                                                         static_cast<double>(count)));
 }
@@ -101,7 +101,9 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
   const Index samples = std::min(n, sample_rows);
   summary.sample = Matrix<double>(samples, rows.input_count());
   summary.target_sample = Matrix<double>(samples, rows.target_count());
-  Index next_sample = 0;
+  const Stream stream(0, "rows of the summary");
+  Index sample = 0;
+  Index next = sampled_row(stream, sample, samples, n);
   RowBlock block;
   rows.rewind();
   while (rows.next(block_rows, block)) {
@@ -116,10 +118,11 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
       add_row(block.inputs.row(i), w, row, "input", inputs);
       add_row(block.targets.row(i), w, row, "target", targets);
       summary.weight += w;
-      if (next_sample < samples && row == sampled_row(next_sample, samples, n)) {
-        std::ranges::copy(block.targets.row(i), summary.target_sample.row(next_sample).begin());
-        std::ranges::copy(block.inputs.row(i), summary.sample.row(next_sample++).begin());
+      if (row == next) {
+        std::ranges::copy(block.targets.row(i), summary.target_sample.row(sample).begin());
+        std::ranges::copy(block.inputs.row(i), summary.sample.row(sample).begin());
         summary.sample_weight.push_back(w);
+        next = sampled_row(stream, ++sample, samples, n);
       }
     }
     summary.rows += block.rows();
