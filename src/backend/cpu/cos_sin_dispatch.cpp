@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -103,19 +102,19 @@ template <class Real>
 void cos_sin(const Real* phase, Index count, Real scale, Real* cosine, Real* sine) {
   constexpr Index chunk = 1024;  // stays in the first cache between the range check and the work
   const Loops<Real> l = loops<Real>();
-  std::array<Real, static_cast<std::size_t>(chunk)> copy;  // NOLINT(*-member-init): filled as far as it is read
+  Real copy[chunk];
   for (Index first = 0; first < count; first += chunk) {
     const Index n = std::min(chunk, count - first);
-    std::copy_n(phase + first, n, copy.begin());
-    if (!l.within(copy.data(), n, reduction_limit<Real>)) {
+    std::copy_n(phase + first, n, copy);
+    if (!l.within(copy, n, reduction_limit<Real>)) {
       for (Index i = 0; i < n; ++i) {
-        const Real x = copy[static_cast<std::size_t>(i)];
+        const Real x = copy[i];
         cosine[first + i] = scale * std::cos(x);
         sine[first + i] = scale * std::sin(x);
       }
       continue;
     }
-    l.cos_sin(copy.data(), n, scale, cosine + first, sine + first);
+    l.cos_sin(copy, n, scale, cosine + first, sine + first);
   }
 }
 
