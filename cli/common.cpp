@@ -140,6 +140,11 @@ std::string freedom_words(const FitSummary& summary) {
          (number == "1" ? " effective degree of freedom" : " effective degrees of freedom");
 }
 
+std::string spread_words(const FitSummary& summary) {
+  constexpr double negligible = 0.0005;
+  return summary.spread_error > negligible ? "standard deviations within " + brief(100 * summary.spread_error) + " %" : "";
+}
+
 void describe(const Dataset& data, FitOptions& options) {
   options.target_names = data.schema().targets;
   options.classes = data.schema().classes;

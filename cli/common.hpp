@@ -37,6 +37,9 @@ void describe(const Dataset& data, FitOptions& options);
 /// "38 effective degrees of freedom", "about" that many where iterations or a coarse matrix said so.
 std::string freedom_words(const FitSummary& summary);
 
+/// "standard deviations within 0.3 %", of those by a coarse factor; "": as good as exact.
+std::string spread_words(const FitSummary& summary);
+
 /// How good predictions are on rows with targets.
 struct Scores {
   Index rows = 0;

@@ -75,9 +75,9 @@ Opened open_training(const Arguments& a, FitOptions& options) {
 
 std::string solver_words(const FitSummary& s) {
   if (!s.gram.empty()) {
-    const std::string spread =
-        s.spread_error > 0.0005 ? ", standard deviations within " + brief(100 * s.spread_error) + " %" : "";
-    return "Gram " + s.gram + ", refined to " + brief(s.residual) + " in " + counted(s.iterations, "pass") + spread;
+    const std::string spread = spread_words(s);
+    return "Gram " + s.gram + ", refined to " + brief(s.residual) + " in " + counted(s.iterations, "pass") +
+           (spread.empty() ? "" : ", " + spread);
   }
   if (s.gap) {
     return "loss " + s.loss + (s.status == "ok" ? " solved to" : " stopped at") + " a duality gap of " + brief(*s.gap) +

@@ -45,9 +45,7 @@ std::string posterior_words(const Model::State& s) {
   switch (s.posterior.kind) {
     case Posterior::Kind::cholesky:
     case Posterior::Kind::eigen:
-      return s.summary.spread_error > 0.0005
-                 ? "posterior, standard deviations within " + brief(100 * s.summary.spread_error) + " %"
-                 : "exact posterior";
+      return spread_words(s.summary).empty() ? "exact posterior" : "posterior, " + spread_words(s.summary);
     case Posterior::Kind::samples:
       return std::to_string(posterior_samples) + " draws of the posterior";
     case Posterior::Kind::none:

@@ -113,9 +113,8 @@ void check_options(const FitOptions& options, bool exact) {
     if (options.penalty == 0.0) fail_argument("the refined solver needs a penalty above 0");
     if (options.precision == "float64") {
       fail_argument(
-          "the refined solver makes its Gram matrix in lower precision, and --precision float64 allows none; leave one of "
-          "them "
-          "at auto");
+          "the refined solver makes its Gram matrix in lower precision, and --precision float64 allows none; leave one "
+          "of them at auto");
     }
     if (options.uncertainty == "full") {
       fail_argument(
