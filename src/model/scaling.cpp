@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/fail.hpp"
+#include "base/parallel.hpp"
 #include "base/progress.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -276,12 +278,30 @@ ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCodin
 bool ScaledRows::next(Index max_rows, RowBlock& block) {
   if (!raw_.next(max_rows, block)) return false;
   const Index n = block.rows();
-  const Index p = target_count();
   if (inputs_.rows() < n) {
     inputs_ = Matrix<double>(n, input_count());
-    targets_ = Matrix<double>(n, p);
+    targets_ = Matrix<double>(n, target_count());
   }
-  for (Index i = 0; i < n; ++i) {
+  constexpr Index strip = 256;
+  std::vector<char> refused(at((n + strip - 1) / strip), 0);
+  parallel_for((n + strip - 1) / strip, [&](Index task) {
+    try {
+      scale(block, task * strip, std::min(n, (task + 1) * strip));
+    } catch (const Error&) {
+      refused[at(task)] = 1;
+    }
+  });
+  // The first row that is refused is the one to name.
+  const auto first = static_cast<Index>(std::ranges::find(refused, 1) - refused.begin()) * strip;
+  if (first < n) scale(block, first, std::min(n, first + strip));
+  block.inputs = inputs_.view().row_range(0, n);
+  block.targets = targets_.view().row_range(0, n);
+  return true;
+}
+
+void ScaledRows::scale(const RowBlock& block, Index begin, Index end) {
+  const Index p = target_count();
+  for (Index i = begin; i < end; ++i) {
     const Index row = block.first_row + i;
     check_finite(block.inputs.row(i), row, "input");
     check_finite(block.targets.row(i), row, "target");
@@ -298,9 +318,6 @@ bool ScaledRows::next(Index max_rows, RowBlock& block) {
       targets_(i, a) = (block.targets(i, t) - scaling_.target_shift[at(t)]) / scaling_.target_scale[at(t)];
     }
   }
-  block.inputs = inputs_.view().row_range(0, n);
-  block.targets = targets_.view().row_range(0, n);
-  return true;
 }
 
 }  // namespace mercer

@@ -61,6 +61,8 @@ class ScaledRows : public RowSource {
   void rewind() override { raw_.rewind(); }
 
  private:
+  void scale(const RowBlock& block, Index begin, Index end);
+
   RowSource& raw_;
   const Scaling& scaling_;
   const TargetCoding& coding_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -100,28 +101,51 @@ class Lanczos {
   double largest_ = 1;
 };
 
-/// How far the residual of the recurrence may be from the true one, of every column.
+/// How far the residual of the recurrence may be from the true one, of every column: e, in norm and in energy √(eᵀM⁻¹e).
 class Drift {
  public:
-  Drift(const RoundingModel& model, Index columns) : model_(model), bound_(at(columns), 0.0) {}
+  Drift(const RoundingModel& model, double least_eigenvalue, Index columns)
+      : model_(model),
+        most_(least_eigenvalue > 0 ? 1 / std::sqrt(least_eigenvalue) : 0.0),
+        bound_(at(columns), 0.0),
+        rough_(at(columns), 0.0),
+        rough_energy_(at(columns), 0.0) {}
 
   /// After precise applications to d, taken by these steps.
   void add(ConstMatrix d, const std::vector<double>& curvature, const std::vector<double>& step) {
     const std::vector<double> dd = column_dots(d, d);
     for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] += std::abs(step[k]) * error(dd[k], curvature[k]);
   }
-  /// After others, off by these norms.
-  void add(const std::vector<double>& errors, const std::vector<double>& step) {
-    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] += std::abs(step[k]) * errors[k];
+  /// After others, off by these errors, whose norms are known already.
+  void add(SampledErrors&& errors, const std::vector<double>& norms, const std::vector<double>& step) {
+    for (std::size_t k = 0; k < bound_.size(); ++k) {
+      bound_[k] += std::abs(step[k]) * norms[k];
+      rough_[k] += std::abs(step[k]) * norms[k];
+      rough_energy_[k] = rough_[k] * most_;
+    }
+    errors_.add(std::move(errors), step);
   }
   /// After b - Ax was computed from `image` = Ax.
   void restart(ConstMatrix x, ConstMatrix image) {
     const std::vector<double> xx = column_dots(x, x);
     const std::vector<double> energy = column_dots(x, image);
     for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] = error(xx[k], energy[k]);
+    std::ranges::fill(rough_, 0.0);
+    std::ranges::fill(rough_energy_, 0.0);
+    errors_ = {};
   }
 
-  double bound(std::size_t k) const { return bound_[k]; }
+  /// √(eᵀM⁻¹e); 0 where nothing is known.
+  double energy(std::size_t k) const { return (bound_[k] - rough_[k]) * most_ + rough_energy_[k]; }
+  bool can_be_weighed() const { return most_ > 0 && !errors_.groups.empty(); }
+  /// From now on the energy of rough applications is that of their errors, which roundings spread over all eigenvectors. As
+  /// if they were all along the one of the least eigenvalue, it is up to a hundred times as much.
+  void weigh(const BlockOperator& precondition) {
+    const std::vector<double> energy = errors_.norms(precondition);
+    for (std::size_t k = 0; k < energy.size(); ++k) {
+      if (energy[k] < rough_energy_[k]) rough_energy_[k] = energy[k];
+    }
+  }
   /// Of the judged columns, relative; infinite without a model.
   double relative(const std::vector<double>& bb, Index judged) const {
     if (model_.unit == 0) return std::numeric_limits<double>::infinity();
@@ -138,7 +162,11 @@ class Drift {
     return model_.unit * (model_.norm * std::sqrt(square) + model_.energy * std::sqrt(std::max(energy, 0.0)));
   }
   const RoundingModel& model_;
+  double most_;  ///< the energy of a vector of length 1, at most
   std::vector<double> bound_;
+  std::vector<double> rough_;         ///< of it, by rough applications
+  std::vector<double> rough_energy_;  ///< of them
+  SampledErrors errors_;              ///< of them
 };
 
 void subtract(ConstMatrix a, ConstMatrix b, MutMatrix out) {
@@ -165,7 +193,7 @@ class BlockCg {
         largest_(bb_.size(), 0.0),
         step_(at(b.cols), 1.0),
         lanczos_(b.cols),
-        drift_(options.rounding, b.cols),
+        drift_(options.rounding, options.least_eigenvalue, b.cols),
         trusts_rough_(static_cast<bool>(options.rough)) {
     precondition_(r_, z_);
     direction_ = z_;
@@ -230,9 +258,7 @@ class BlockCg {
     double largest = 0;
     for (std::size_t k = 0; k < at(judged_); ++k) {
       if (bb_[k] == 0) continue;
-      const double drift =
-          drifts && options_.least_eigenvalue > 0 ? drift_.bound(k) / std::sqrt(options_.least_eigenvalue) : 0;
-      const double one = (share * std::sqrt(rz[k]) + drift) / std::sqrt(xb[k]);
+      const double one = (share * std::sqrt(rz[k]) + (drifts ? drift_.energy(k) : 0.0)) / std::sqrt(xb[k]);
       if (!(one <= largest)) largest = one;
     }
     return largest;
@@ -256,11 +282,21 @@ class BlockCg {
     outcome_.energy = relative_energy(rz_);
     const double claim = outcome_.residual + off();
     const double expected = foreseen() + off();
-    const double energy = relative_energy(rz_, 1, true);
-    const double next_energy = relative_energy(rz_, 3 * gain_, true);
-    const bool here = within(claim, energy);
-    near_ = here || within(expected, next_energy);
+    double energy = 0;
+    double next_energy = 0;
+    bool here = false;
+    const auto judge = [&] {
+      energy = relative_energy(rz_, 1, true);
+      next_energy = relative_energy(rz_, 3 * gain_, true);
+      here = within(claim, energy);
+      near_ = here || within(expected, next_energy);
+    };
+    judge();
     if (!may_claim()) return false;
+    if (!near_ && std::min(claim, expected) <= options_.tolerance && drift_.can_be_weighed()) {
+      drift_.weigh(precondition_);
+      judge();
+    }
     if (!near_) {
       if (claim <= options_.tolerance && (kept_.x.empty() || energy < kept_.energy)) {
         kept_ = {Matrix<double>(ConstMatrix(x_)), Matrix<double>(b_), claim, energy, true};
@@ -295,6 +331,8 @@ class BlockCg {
 
   bool wants_truth() const {
     if (within(outcome_.residual, outcome_.energy) || near_ || last()) return true;
+    // One more rough application costs half as much, where a claim will do after it.
+    if (truth_seen_ && trusts_rough_ && gain_ * outcome_.residual + off() <= 0.8 * options_.tolerance) return false;
     const double harmless = std::max(gain_ * outcome_.residual, 0.25 * options_.tolerance);
     return rough_since_ > 0 && (!trusts_rough_ || !(off() <= harmless));
   }
@@ -359,21 +397,22 @@ class BlockCg {
       drift_.add(d, curvature, step_);
       return;
     }
-    const std::vector<double> errors = options_.rough(direction_, image_);
+    SampledErrors errors = options_.rough(direction_, image_);
     if (!std::ranges::all_of(image_.values(), [](double v) { return std::isfinite(v); })) {  // float has overflown
       trusts_rough_ = false;
       iterate();
       return;
     }
     update(0, {});
-    drift_.add(errors, step_);
+    const std::vector<double> norms = errors.norms();
+    drift_.add(std::move(errors), norms, step_);
     ++outcome_.rough;
     ++rough_since_;
     // An application that is off by more than a tenth of the residual gains nothing; and where iterations gain little, they
     // need the directions that starting again forgets.
     trusts_rough_ = gain_ < slowest;
     for (std::size_t k = 0; k < at(judged_); ++k) {
-      trusts_rough_ = trusts_rough_ && (errors[k] <= 0.1 * std::sqrt(rr_[k]) || bb_[k] == 0);
+      trusts_rough_ = trusts_rough_ && (norms[k] <= 0.1 * std::sqrt(rr_[k]) || bb_[k] == 0);
     }
   }
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/matrix.hpp"
+#include "solve/sampled_errors.hpp"
 
 namespace mercer {
 
-using BlockOperator = std::function<void(ConstMatrix in, MutMatrix out)>;
-/// A less precise A, and how far every column of `out` may be off: ‖out_k - A in_k‖.
-using RoughOperator = std::function<std::vector<double>(ConstMatrix in, MutMatrix out)>;
+/// A less precise A, and what every column of `out` may be off by.
+using RoughOperator = std::function<SampledErrors(ConstMatrix in, MutMatrix out)>;
 
 /// How far an application of A to d is off, by roundings of unit u in features and sums that are as good as independent:
 ///     u·(norm·‖d‖ + energy·√(dᵀAd)).
@@ -32,7 +32,7 @@ struct BlockCgOptions {
   /// definite, small residuals stand for large errors. With A = ZᵀZ + ridge and M near A, this is how far Zx is off,
   /// relative to √(‖Zx‖² + ridge‖x‖²).
   double energy_tolerance = std::numeric_limits<double>::infinity();
-  double least_eigenvalue = 0;  ///< that A is known to have: what a drift of the residual can do to the energy; 0: not known
+  double least_eigenvalue = 0;  ///< that A is known to have: the most a drift can do to the energy; 0: not known
 };
 
 struct BlockCgOutcome {

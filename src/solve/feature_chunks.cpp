@@ -1,12 +1,46 @@
 #include "solve/feature_chunks.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <vector>
 
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
 #include "base/progress.hpp"
 
 namespace mercer {
+namespace {
+
+/// The stretches of a slot, one after the other. Threads take them in order, so whoever has to wait waits for one that is
+/// being worked on.
+class Turns {
+ public:
+  explicit Turns(Index slots) : done_(static_cast<std::size_t>(slots)) {}
+
+  class Turn {
+   public:
+    Turn(Turns& turns, Index stretch)
+        : done_(turns.done_[static_cast<std::size_t>(stretch) % turns.done_.size()]),
+          mine_(stretch / static_cast<Index>(turns.done_.size())) {
+      for (Index done = done_.load(); done < mine_; done = done_.load()) done_.wait(done);
+    }
+    ~Turn() {
+      done_.store(mine_ + 1);
+      done_.notify_all();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    std::atomic<Index>& done_;
+    Index mine_;
+  };
+
+ private:
+  std::vector<std::atomic<Index>> done_;  ///< of every slot
+};
+
+}  // namespace
 
 template <class Real>
 FeatureChunks<Real>::FeatureChunks(const FeatureMap& map, RowSource& rows, Index slots, Index memory_bytes)
@@ -30,14 +64,14 @@ Index FeatureChunks<Real>::chunk_rows() const {
 }
 
 template <class Real>
-void FeatureChunks<Real>::consume_slot(Index slot, Index first_row, const RowBlock& block, const Consumer& consume) {
+void FeatureChunks<Real>::consume_stretch(Index stretch, Index first_row, const RowBlock& block, const Consumer& consume) {
   thread_local Matrix<Real> inputs;
   thread_local Matrix<Real> buffer;
   const Index rows = chunk_rows();
   if (inputs.rows() != rows || inputs.cols() != map_.inputs()) inputs = Matrix<Real>(rows, map_.inputs());
   const bool compute = !kept_;
   if (!keep_ && (buffer.rows() != rows || buffer.cols() != map_.columns())) buffer = Matrix<Real>(rows, map_.columns());
-  const Index begin = slot * slot_rows;
+  const Index begin = stretch * slot_rows;
   const Index end = std::min(block.rows(), begin + slot_rows);
   for (Index first = begin; first < end; first += rows) {
     const Index count = std::min(rows, end - first);
@@ -51,10 +85,10 @@ void FeatureChunks<Real>::consume_slot(Index slot, Index first_row, const RowBlo
       map_.features(inputs.view().row_range(0, count), features);
     }
     Chunk chunk;
-    chunk.slot = slot;
+    chunk.slot = stretch % slots_;
     chunk.first_row = first_row + first;
     chunk.row_in_block = first;
-    chunk.last_of_slot = first + count == end;
+    chunk.last_of_stretch = first + count == end;
     chunk.rows = block.inputs.row_range(first, count);
     chunk.features = features;
     chunk.targets = block.targets.cols > 0 ? block.targets.row_range(first, count) : ConstMatrix();
@@ -65,17 +99,40 @@ void FeatureChunks<Real>::consume_slot(Index slot, Index first_row, const RowBlo
 }
 
 template <class Real>
-void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& before, const BlockHook& after) {
+void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& before) {
+  // Until the next block a moment passes at most, and rows that are read from a file take little memory.
+  constexpr Index most_blocks = 8;
+  constexpr double features = 1 << 28;
+  constexpr double numbers = 1 << 20;
+  const double width = static_cast<double>(rows_.input_count() + rows_.target_count() + 1);
+  const double most_rows = std::min(features / static_cast<double>(std::max<Index>(1, map_.columns())), numbers / width);
+  const auto blocks = static_cast<Index>(std::min(most_rows / static_cast<double>(block_rows()), 1.0 * most_blocks));
+  pass(std::max<Index>(1, blocks) * block_rows(), consume, before, {});
+}
+
+template <class Real>
+void FeatureChunks<Real>::for_each_block(const Consumer& consume, const BlockHook& before,
+                                         const std::function<void()>& after) {
+  pass(block_rows(), consume, before, after);
+}
+
+template <class Real>
+void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, const BlockHook& before,
+                               const std::function<void()>& after) {
   if (keep_ && features_.empty()) features_ = Matrix<Real>(rows_.row_count(), map_.columns());
   rows_.rewind();
   RowBlock block;
   Index first_row = 0;
-  while (rows_.next(block_rows(), block)) {
+  while (rows_.next(rows_at_once, block)) {
     check_stop();
     if (before) before(first_row, block.rows());
-    parallel_for((block.rows() + slot_rows - 1) / slot_rows,
-                 [&](Index slot) { consume_slot(slot, first_row, block, consume); });
-    if (after) after(first_row, block.rows());
+    Turns turns(slots_);
+    parallel_for((block.rows() + slot_rows - 1) / slot_rows, [&](Index stretch) {
+      const Turns::Turn turn(turns, stretch);  // before anything may fail: others wait for its end
+      check_stop();
+      consume_stretch(stretch, first_row, block, consume);
+    });
+    if (after) after();
     first_row += block.rows();
   }
   kept_ = keep_;

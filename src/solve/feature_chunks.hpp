@@ -10,17 +10,18 @@
 namespace mercer {
 
 /// Passes over the rows as features, in chunks that stay in the second cache: computed, used, forgotten, by whichever thread
-/// is free. Blocks of rows are dealt to `slots`, a number that sizes alone determine; the chunks of a slot come in order and
-/// never two at a time, so sums that a consumer keeps per slot and adds in the order of slots do not depend on the threads.
+/// is free. Stretches of `slot_rows` rows are dealt to `slots`, a number that sizes alone determine, by turns; the chunks of
+/// a slot come in order and never two at a time, so sums that a consumer keeps per slot and adds in the order of slots do
+/// not depend on the threads.
 template <class Real>
 class FeatureChunks {
  public:
   struct Chunk {
     Index slot = 0;
-    Index first_row = 0;        ///< in the whole data
-    Index row_in_block = 0;     ///< a multiple of 8
-    bool last_of_slot = false;  ///< of this block
-    ConstMatrix rows;           ///< the inputs as they came
+    Index first_row = 0;           ///< in the whole data
+    Index row_in_block = 0;        ///< a multiple of 8
+    bool last_of_stretch = false;  ///< of slot_rows rows
+    ConstMatrix rows;              ///< the inputs as they came
     MatrixView<const Real> features;
     ConstMatrix targets;
     std::span<const double> weights;  ///< empty: all 1
@@ -60,12 +61,16 @@ class FeatureChunks {
   bool keeps() const { return keep_; }
 
   using Consumer = std::function<void(const Chunk&)>;
-  /// `before` and `after` each block: with its first row and number of rows, outside of the pool.
+  /// Before each block: with its first row and number of rows, outside of the pool.
   using BlockHook = std::function<void(Index first_row, Index rows)>;
-  void for_each(const Consumer& consume, const BlockHook& before = {}, const BlockHook& after = {});
+  /// Blocks of as many rows as make threads wait for each other seldom.
+  void for_each(const Consumer& consume, const BlockHook& before = {});
+  /// Blocks of `block_rows()` and something to do after each.
+  void for_each_block(const Consumer& consume, const BlockHook& before, const std::function<void()>& after);
 
  private:
-  void consume_slot(Index slot, Index first_row, const RowBlock& block, const Consumer& consume);
+  void pass(Index rows_at_once, const Consumer& consume, const BlockHook& before, const std::function<void()>& after);
+  void consume_stretch(Index stretch, Index first_row, const RowBlock& block, const Consumer& consume);
   Index chunk_rows() const;
 
   const FeatureMap& map_;

@@ -304,9 +304,9 @@ RidgeSolution Refinement::solve(const Wish& wish) {
     seen.out = Matrix<double>(ConstMatrix(out).col_range(0, 1));
   };
   const RoughOperator rough = [&](ConstMatrix v, MutMatrix out) {
-    std::vector<double> errors = rough_(v, out);
+    SampledErrors errors = rough_(v, out);
     shift(v, out);
-    for (std::size_t k = 0; k < errors.size(); ++k) errors[k] *= systems.gain[k];
+    errors.scale(systems.gain);
     return errors;
   };
   const auto precondition = [&](ConstMatrix r, MutMatrix z) { systems.precondition(r, z, ridge); };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "backend/backend.hpp"
 #include "base/parallel.hpp"
@@ -19,12 +18,12 @@ constexpr Index most_rows = 24;
 /// Rows of which a sample would tell little and all cost nothing.
 constexpr Index few = 4096;
 
-/// One slot in five of every block, by turns, and of it the chunk with some row: all places of a block and of a slot come
-/// up.
+/// One stretch in five, by turns among the slots, and of it the chunk with some row: all slots and all places of a stretch
+/// come up.
 bool in_sample(const RoundingSample::Chunk& chunk, Index slots) {
   constexpr Index every = 5;
   constexpr Index slot_rows = FeatureChunks<float>::slot_rows;
-  const Index turn = (chunk.first_row - chunk.row_in_block) / (slots * slot_rows) + chunk.slot;
+  const Index turn = chunk.first_row / (slots * slot_rows) + chunk.slot;
   if (turn % every != 0) return false;
   const Index row = (turn / every * 97) % slot_rows;
   const Index first = chunk.row_in_block % slot_rows;
@@ -105,8 +104,8 @@ double RoundingSample::largest_unit() const {
   return all > 0 ? std::sqrt(square / all) : 0.0;
 }
 
-std::vector<double> RoundingSample::errors(Index size, Index columns,
-                                           const std::function<void(ConstMatrix s, MutMatrix out)>& reduce) const {
+SampledErrors RoundingSample::errors(Index size, Index columns,
+                                     const std::function<void(ConstMatrix s, MutMatrix out)>& reduce) const {
   // Few groups of slots: every one has its own sums of all systems.
   constexpr std::size_t most_groups = 8;
   Weights passed;
@@ -117,8 +116,9 @@ std::vector<double> RoundingSample::errors(Index size, Index columns,
     seen.sum += slot.seen.sum;
     seen.square += slot.seen.square;
   }
-  std::vector<Matrix<double>> parts(std::min(most_groups, slots_.size()));
-  parallel_for(static_cast<Index>(parts.size()), [&](Index first) {
+  SampledErrors errors;
+  errors.groups.resize(std::min(most_groups, slots_.size()));
+  parallel_for(static_cast<Index>(errors.groups.size()), [&](Index first) {
     Matrix<double> s;
     for (std::size_t k = at(first); k < slots_.size(); k += most_groups) {
       const Slot& slot = slots_[k];
@@ -129,29 +129,12 @@ std::vector<double> RoundingSample::errors(Index size, Index columns,
       }
     }
     if (s.empty()) return;
-    parts[at(first)] = Matrix<double>(size, columns);
-    reduce(s, parts[at(first)]);
+    errors.groups[at(first)] = Matrix<double>(size, columns);
+    reduce(s, errors.groups[at(first)]);
   });
-  Matrix<double> total(size, columns);
-  std::vector<double> squares(at(columns), 0.0);  // Σ ‖g‖²
-  double groups = 0;
-  for (const Matrix<double>& g : parts) {
-    if (g.empty()) continue;
-    const std::vector<double> square = column_dots(g, g);
-    for (std::size_t k = 0; k < square.size(); ++k) squares[k] += square[k];
-    for (Index i = 0; i < g.size(); ++i) total.data()[i] += g.data()[i];
-    groups += 1;
-  }
-  const std::vector<double> sums = column_dots(total, total);
-  const double alike = passed.sum / seen.sum;
-  const double by_chance = passed.square / seen.square;
-  std::vector<double> errors(at(columns));
-  for (std::size_t k = 0; k < errors.size(); ++k) {
-    const double scatter = groups > 1 ? std::max(0.0, (squares[k] - sums[k] / groups) * groups / (groups - 1)) : 0.0;
-    const double square = alike * alike * std::max(0.0, sums[k] - scatter) + by_chance * scatter;
-    errors[k] =
-        std::isfinite(square) && std::isfinite(sums[k]) ? std::sqrt(square) : std::numeric_limits<double>::infinity();
-  }
+  std::erase_if(errors.groups, [](const Matrix<double>& g) { return g.empty(); });
+  errors.alike = passed.sum / seen.sum;
+  errors.by_chance = passed.square / seen.square;
   return errors;
 }
 

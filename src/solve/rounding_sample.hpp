@@ -5,6 +5,7 @@
 
 #include "base/matrix.hpp"
 #include "solve/feature_chunks.hpp"
+#include "solve/sampled_errors.hpp"
 
 namespace mercer {
 
@@ -24,12 +25,8 @@ class RoundingSample {
   /// Root mean square difference of features, relative, of the largest of every 24 rows or fewer. RowOperator::single_unit
   /// is that of chunks of no fewer.
   double largest_unit() const;
-  /// ‖S in float - S‖ of every column of what `reduce` makes of S (size × columns), for all rows passed: with g the
-  /// differences of G groups of rows of the sample, V = Σ‖g - mean‖²·G/(G-1), R = Σw/Σw of the sample and Q = Σw²/Σw² of it,
-  ///     ‖·‖² ≈ R²·(‖Σg‖² - V) + Q·V,
-  /// rows that err alike and rows that err by chance. Infinite where the sample has no weight, or is not finite.
-  std::vector<double> errors(Index size, Index columns,
-                             const std::function<void(ConstMatrix s, MutMatrix out)>& reduce) const;
+  /// S in float - S, or rather what `reduce` makes of it (size × columns), for all rows passed.
+  SampledErrors errors(Index size, Index columns, const std::function<void(ConstMatrix s, MutMatrix out)>& reduce) const;
 
  private:
   struct Weights {

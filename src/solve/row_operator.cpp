@@ -143,13 +143,13 @@ Index RowOperator<Real>::block_rows(const FeatureMap& map, Index most_systems) {
 
 template <class Real>
 void RowOperator<Real>::gather(LowGram& low) {
-  chunks_.for_each([&](const Chunk& chunk) { low.add(chunk.row_in_block, chunk.features, chunk.weights); },
-                   [&](Index first_row, Index rows) {
-                     report(progress_, "accumulating",
-                            static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
-                     low.begin_block(rows);
-                   },
-                   [&](Index, Index) { low.end_block(); });
+  chunks_.for_each_block([&](const Chunk& chunk) { low.add(chunk.row_in_block, chunk.features, chunk.weights); },
+                         [&](Index first_row, Index rows) {
+                           report(progress_, "accumulating",
+                                  static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
+                           low.begin_block(rows);
+                         },
+                         [&] { low.end_block(); });
 }
 
 template <class Real>
@@ -192,7 +192,7 @@ void RowOperator<Real>::Slot::begin(Index cols, Index m) {
   if (sum.rows() == cols) {
     std::ranges::fill(sum.values(), 0.0);
   } else {
-    // Sums in float are moved on to doubles after every slot of a block.
+    // Sums in float are moved on to doubles after every stretch.
     if constexpr (std::is_same_v<Real, float>) part = Matrix<float>(cols, m);
     sum = Matrix<double>(cols, m);
   }
@@ -208,30 +208,30 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
     report(progress_, "passing over the rows", static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
     if (low != nullptr) low->begin_block(rows);
   };
-  const auto finish_block = [&](Index, Index) {
-    if (low != nullptr) low->end_block();
+  const auto consume = [&](const Chunk& chunk) {
+    Slot& slot = slots_[at(chunk.slot)];
+    if (!slot.begun) slot.begin(cols, m);
+    Matrix<Real> f(chunk.features.rows, cols);
+    fill(chunk, f.view());
+    for (Index i = 0; i < f.rows(); ++i) {
+      for (Index k = 0; k < cols; ++k) slot.ones[at(k)] += static_cast<double>(f(i, k));
+    }
+    if constexpr (std::is_same_v<Real, float>) {
+      const bool first = chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0;
+      thin_adjoint<float>(chunk.features, f, !first, slot.part);
+      if (chunk.last_of_stretch) {
+        for (Index i = 0; i < slot.sum.size(); ++i) slot.sum.data()[i] += static_cast<double>(slot.part.data()[i]);
+      }
+    } else {
+      thin_adjoint<double>(chunk.features, f, true, slot.sum);
+    }
+    if (low != nullptr) low->add(chunk.row_in_block, chunk.features, chunk.weights);
   };
-  chunks_.for_each(
-      [&](const Chunk& chunk) {
-        Slot& slot = slots_[at(chunk.slot)];
-        if (!slot.begun) slot.begin(cols, m);
-        Matrix<Real> f(chunk.features.rows, cols);
-        fill(chunk, f.view());
-        for (Index i = 0; i < f.rows(); ++i) {
-          for (Index k = 0; k < cols; ++k) slot.ones[at(k)] += static_cast<double>(f(i, k));
-        }
-        if constexpr (std::is_same_v<Real, float>) {
-          const bool first = chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0;
-          thin_adjoint<float>(chunk.features, f, !first, slot.part);
-          if (chunk.last_of_slot) {
-            for (Index i = 0; i < slot.sum.size(); ++i) slot.sum.data()[i] += static_cast<double>(slot.part.data()[i]);
-          }
-        } else {
-          thin_adjoint<double>(chunk.features, f, true, slot.sum);
-        }
-        if (low != nullptr) low->add(chunk.row_in_block, chunk.features, chunk.weights);
-      },
-      start, finish_block);
+  if (low != nullptr) {
+    chunks_.for_each_block(consume, start, [&] { low->end_block(); });
+  } else {
+    chunks_.for_each(consume, start);
+  }
   std::vector<double> ones(at(cols), 0.0);
   for (const Slot& slot : slots_) {
     for (Index k = 0; slot.begun && k < cols; ++k) ones[at(k)] += slot.ones[at(k)];
@@ -263,16 +263,15 @@ void RowOperator<Real>::apply(ConstMatrix v, MutMatrix out, Matrix<double>* unco
 }
 
 template <>
-std::vector<double> RowOperator<float>::apply_and_measure(ConstMatrix v, MutMatrix out) {
+SampledErrors RowOperator<float>::apply_and_measure(ConstMatrix v, MutMatrix out) {
   const Matrix<double> w = expand(v);
   const std::vector<double> offset = mean_times(system_.mean_feature, w);
   RoundingSample sample(map_, w, system_.mean_feature, offset, chunks_.slots(), rows_.row_count());
   contract(gram_pass(w, offset, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); }), out);
-  std::vector<double> errors = sample.errors(size(), v.cols, [&](ConstMatrix s, MutMatrix g) { contract(s, g); });
+  SampledErrors errors = sample.errors(size(), v.cols, [&](ConstMatrix s, MutMatrix g) { contract(s, g); });
   // An estimate by few rows deserves less trust. Rows that lose more digits than those of the sample do are not among them.
-  const double caution = 3 + 48 / static_cast<double>(std::max<Index>(1, sample.rows()));
   const double others = sample.largest_unit() > 0 ? std::max(1.0, single_unit_ / sample.largest_unit()) : 1.0;
-  for (double& error : errors) error *= caution * others;
+  errors.caution = (3 + 48 / static_cast<double>(std::max<Index>(1, sample.rows()))) * others;
   return errors;
 }
 

@@ -7,6 +7,7 @@
 #include "solve/feature_chunks.hpp"
 #include "solve/low_gram.hpp"
 #include "solve/ridge.hpp"
+#include "solve/sampled_errors.hpp"
 #include "solve/statistics.hpp"
 
 namespace mercer {
@@ -53,10 +54,10 @@ class RowOperator {
   /// out = Σ_i w_i Φ~_i Φ~_iᵀ v, for every column of v. 4·n·m·k·(p or 1) flops. `uncoupled` gets Σ_i w_i φ~_i φ~_iᵀ W, W the
   /// weights that every column stands for, side by side.
   void apply(ConstMatrix v, MutMatrix out, Matrix<double>* uncoupled = nullptr);
-  /// The same, and how far every column may be from what it is in double: three times what a sample of the rows says, up to
+  /// The same, and what every column may be off from what it is in double: three times what a sample of the rows says, up to
   /// five times where that is small, more where other rows lose more digits. For the operator in float that was made from
   /// one in double.
-  std::vector<double> apply_and_measure(ConstMatrix v, MutMatrix out);
+  SampledErrors apply_and_measure(ConstMatrix v, MutMatrix out);
   /// Σ_i w_i φ~_i φ~_iᵀ W with the scalar Gram, whatever the coupling (W: columns × k).
   Matrix<double> gram_times(ConstMatrix w);
   /// Σ_i √w_i Φ~_i ε_i with ε addressed by (row, output) from `what`: the random right-hand sides of posterior draws.
@@ -83,7 +84,7 @@ class RowOperator {
   /// The sums of a pass over the chunks of one slot. They are kept from pass to pass: fresh pages cost as much as some rows.
   struct Slot {
     bool begun = false;        ///< in this pass
-    Matrix<float> part;        ///< cols × m, of the rows of one block
+    Matrix<float> part;        ///< cols × m, of the rows of one stretch
     Matrix<double> sum;        ///< cols × m
     std::vector<double> ones;  ///< Σ F
 
@@ -101,6 +102,6 @@ class RowOperator {
 };
 
 template <>
-std::vector<double> RowOperator<float>::apply_and_measure(ConstMatrix v, MutMatrix out);
+SampledErrors RowOperator<float>::apply_and_measure(ConstMatrix v, MutMatrix out);
 
 }  // namespace mercer

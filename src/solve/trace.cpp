@@ -2,6 +2,7 @@
 
 #include "backend/backend.hpp"
 #include "base/matrix.hpp"
+#include "base/parallel.hpp"
 #include "base/random.hpp"
 
 namespace mercer {
@@ -14,12 +15,12 @@ double trace_of(MatrixView<const Real> factor) {
   const Index probes = exact ? factor.rows : 64;
   const Stream stream(0, "trace");
   Matrix<Real> z(factor.rows, probes);
-  for (Index k = 0; k < z.rows(); ++k) {
+  parallel_for(z.rows(), [&](Index k) {
     for (Index s = 0; s < probes; ++s) {
       const bool positive = (stream.bits(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s)) & 1U) != 0;
       z(k, s) = static_cast<Real>(exact ? (k == s ? 1.0 : 0.0) : (positive ? 1.0 : -1.0));
     }
-  }
+  });
   solve_lower(factor, z);
   double sum = 0;
   for (const Real v : z.values()) sum += static_cast<double>(v) * static_cast<double>(v);

@@ -8,6 +8,7 @@ constexpr int dot_rows = 4;  // times dot_cols sums, and one vector of each colu
 constexpr int dot_cols = 3;
 constexpr int combination_sums = 12;
 constexpr int combination_cols = 4;
+constexpr std::ptrdiff_t sum_rows = 48;  // of A, summed before S is touched
 constexpr std::ptrdiff_t forward_rows = 12;
 constexpr std::ptrdiff_t forward_cols = 20;
 constexpr std::ptrdiff_t first_cache = 32768;

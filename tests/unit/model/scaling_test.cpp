@@ -124,6 +124,20 @@ TEST(Scaling, RefusesWhatIsNotFiniteNamingTheRow) {
     RowBlock block;
     EXPECT_THROW(scaled.next(100, block), Error) << "shards are not summarised first";
   }
+  Data many = data(3000, 2, 1);
+  for (const Index row : {2990, 700, 1500}) many.x(row, 0) = std::numeric_limits<double>::infinity();
+  ArrayRows many_rows = many.rows();
+  const Scaling identity = Scaling::identity(2, 1);
+  const TargetCoding none;
+  ScaledRows scaled(many_rows, identity, none);
+  scaled.rewind();
+  RowBlock block;
+  try {
+    scaled.next(3000, block);
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("row 700"), std::string::npos) << "the first of them: " << e.what();
+  }
   for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
     Data s = data(20, 2, 1);
     s.weights.assign(20, 1.0);

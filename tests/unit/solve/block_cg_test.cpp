@@ -51,13 +51,14 @@ TEST(BlockCg, WhatIsVouchedForIsTrue) {
       for (Index i = 0; i < out.rows; ++i) norm += out(i, 0) * out(i, 0);
       const double each = noise * std::sqrt(norm / static_cast<double>(out.rows));
       ++passes;
-      double error = 0;
+      Matrix<double> like(out.rows, 1);
       for (Index i = 0; i < out.rows; ++i) {
         const double off = each * problem.stream.normal(static_cast<std::uint64_t>(i), 1 + passes);
         out(i, 0) += off;
-        error += off * off;
+        // Other errors of the same kind, as those of other rows are.
+        like(i, 0) = each * problem.stream.normal(static_cast<std::uint64_t>(i), (1U << 20U) + passes);
       }
-      return std::vector<double>{std::sqrt(error)};
+      return SampledErrors{.groups = {like}, .caution = 3};
     };
     Matrix<double> x(Problem::size, 1);
     const BlockCgOutcome outcome =

@@ -169,9 +169,8 @@ TEST(BlockCg, RoughApplicationsAndOneToTheSolutionItself) {
       Matrix<double> truth(in.rows, 1);
       exact(in, truth);
       off(in, out);
-      double square = 0;
-      for (Index i = 0; i < in.rows; ++i) square += std::pow(out(i, 0) - truth(i, 0), 2);
-      return std::vector<double>{std::sqrt(square)};
+      for (Index i = 0; i < in.rows; ++i) truth(i, 0) -= out(i, 0);
+      return SampledErrors{{truth}};
     };
     Matrix<double> b(n, 1);
     std::ranges::fill(b.values(), 1.0);
@@ -197,7 +196,9 @@ TEST(BlockCg, ErrorsThatAreUnderstatedAreFoundOut) {
   options.rounding = {.unit = 1e-16, .norm = 300, .energy = 0};
   options.rough = [&](ConstMatrix in, MutMatrix out) {
     off(in, out);
-    return std::vector<double>{1e-7};
+    Matrix<double> understated(in.rows, 1);
+    understated(0, 0) = 1e-7;
+    return SampledErrors{{understated}};
   };
   Matrix<double> b(100, 1);
   std::ranges::fill(b.values(), 1.0);
@@ -227,7 +228,18 @@ TEST(BlockCg, ALastStepIsTakenUnseenAndItsResidualForeseen) {
   EXPECT_LE(residual_of_ones(x), outcome.residual);
 }
 
-/// ‖out - A v‖ and what the pass in float says of it.
+/// L of A + ridge.
+Matrix<double> factor_of(RowOperator<double>& op, double ridge) {
+  Matrix<double> identity(op.size(), op.size());
+  for (Index i = 0; i < op.size(); ++i) identity(i, i) = 1;
+  Matrix<double> a(op.size(), op.size());
+  op.apply(identity, a);
+  for (Index i = 0; i < op.size(); ++i) a(i, i) += ridge;
+  EXPECT_EQ(cholesky(a.view()), -1);
+  return a;
+}
+
+/// ‖out - A v‖ and what the pass in float says of it, and the same in the norm of (A + ridge)⁻¹.
 void expect_measured(Data& s, const FourierMap& map, double loosest) {
   ArrayRows rows = s.rows();
   RowOperator<double> exact(map, rows, true, 0, 2, nullptr);
@@ -241,12 +253,25 @@ void expect_measured(Data& s, const FourierMap& map, double loosest) {
   Matrix<double> a(v.rows(), 2);
   Matrix<double> b(v.rows(), 2);
   exact.apply(v, a);
-  const std::vector<double> errors = rough.apply_and_measure(v, b);
-  for (Index k = 0; k < 2; ++k) {
-    double square = 0;
-    for (Index i = 0; i < a.rows(); ++i) square += std::pow(a(i, k) - b(i, k), 2);
-    EXPECT_LE(std::sqrt(square), errors[static_cast<std::size_t>(k)]);
-    EXPECT_GE(loosest * std::sqrt(square), errors[static_cast<std::size_t>(k)]);
+  const SampledErrors errors = rough.apply_and_measure(v, b);
+  for (Index i = 0; i < a.size(); ++i) a.data()[i] -= b.data()[i];
+  const auto expect_of = [&](const std::vector<double>& square, const std::vector<double>& said) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      EXPECT_LE(std::sqrt(square[k]), said[k]);
+      EXPECT_GE(loosest * std::sqrt(square[k]), said[k]);
+    }
+  };
+  expect_of(column_dots(a, a), errors.norms());
+  for (const double small : {1e-3, 1e-7}) {
+    SCOPED_TRACE(small);
+    const Matrix<double> l = factor_of(exact, small * exact.system().weight);
+    const BlockOperator inverse = [&](ConstMatrix e, MutMatrix z) {
+      for (Index i = 0; i < e.rows; ++i) std::ranges::copy(e.row(i), z.row(i).begin());
+      cholesky_solve(l, z);
+    };
+    Matrix<double> z(a.rows(), 2);
+    inverse(a, z);
+    expect_of(column_dots(a, z), errors.norms(inverse));
   }
 }
 
