@@ -50,7 +50,7 @@ double application_seconds(const FeatureMap& map, ArrayRows& sample, bool keep) 
 }
 
 template <class Real>
-RowCosts row_costs(const FeatureMap& map, RowSource& rows) {
+RowCosts row_costs(const FeatureMap& map, RowSource& rows, bool may_keep) {
   RowBlock block;
   rows.rewind();
   const Stopwatch watch;
@@ -62,7 +62,7 @@ RowCosts row_costs(const FeatureMap& map, RowSource& rows) {
   const Matrix<double> y(block.rows(), map.outputs());
   ArrayRows sample(x, y);
   costs.anew = application_seconds<Real>(map, sample, false);
-  costs.kept = application_seconds<Real>(map, sample, true);
+  costs.kept = may_keep ? application_seconds<Real>(map, sample, true) : costs.anew;
   Matrix<double> phi(std::min<Index>(64, x.rows()), map.columns());
   map.features(x.view().row_range(0, phi.rows()), phi);
   for (const double v : phi.values()) costs.feature_square += v * v / static_cast<double>(phi.rows());
@@ -81,7 +81,10 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
                      const FitOptions& options) {
   const auto n = static_cast<double>(rows.row_count());
   const auto m = static_cast<double>(map.columns());
-  const RowCosts row = precision == Precision::single_ ? row_costs<float>(map, rows) : row_costs<double>(map, rows);
+  const double bytes = n * m * (precision == Precision::single_ ? 4 : 8);
+  const bool may_keep = bytes <= static_cast<double>(options.memory_bytes) / 4;
+  const RowCosts row =
+      precision == Precision::single_ ? row_costs<float>(map, rows, may_keep) : row_costs<double>(map, rows, may_keep);
   RidgePlan plan;
   plan.grams = worthwhile_grams(map, precision, row.weighted);
   const bool asked_for = options.solver == "refined";
@@ -108,12 +111,10 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
                  (any ? "; coarser ones would not do for standard deviations" : "; coarser ones are no faster here");
     return plan;
   }
-  const double bytes = n * m * (precision == Precision::single_ ? 4 : 8);
-  const double free = static_cast<double>(options.memory_bytes) / 4;
   // Passes in float, most of them where they can be (Refinement), take half as long and compute their features anew.
   const bool in_float = precision == Precision::double_ && options.penalty && !map.bounds().empty();
   const double precise = in_float ? expected_precise_passes : expected_passes;
-  const bool keep = bytes <= free && bytes * fresh_page_seconds < precise * n * (row.anew - row.kept);
+  const bool keep = may_keep && bytes * fresh_page_seconds < precise * n * (row.anew - row.kept);
   if (keep) plan.memory_bytes = static_cast<Index>(bytes);
   plan.seconds = gram_seconds(gram_speed(plan.grams.front())) + precise * n * (row.read + (keep ? row.kept : row.anew)) +
                  (expected_passes - precise) * n * (row.read + row.anew / 2);
