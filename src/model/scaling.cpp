@@ -249,16 +249,21 @@ double median_distance(const RowSummary& summary, const Scaling& scaling) {
       together += weight;
     }
   };
+  // In units of a power of 2 near the largest weight: squares of huge or tiny ones would leave the range of doubles.
+  const double largest = n > 0 ? std::ranges::max(summary.sample_weight) : 0.0;
+  if (!(largest > 0)) return 1;
+  const double unit = std::exp2(std::ilogb(largest));
+  const auto weight = [&](Index i) { return summary.sample_weight[at(i)] / unit; };
   for (Index i = 0; i < n; ++i) {
-    const double wi = summary.sample_weight[at(i)];
-    add(0, wi * (wi - 1) / 2);
+    const double wi = weight(i);
+    add(0, wi * (wi - 1 / unit) / 2);
     for (Index j = 0; j < i; ++j) {
       double square = 0;
       for (Index k = 0; k < d; ++k) {
         const double delta = (summary.sample(i, k) - summary.sample(j, k)) / scaling.input_scale[at(k)];
         square += delta * delta;
       }
-      add(std::sqrt(square), wi * summary.sample_weight[at(j)]);
+      add(std::sqrt(square), wi * weight(j));
     }
   }
   return pairs.empty() ? 1 : weighted_quantile(pairs, total / 2 - together);

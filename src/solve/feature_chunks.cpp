@@ -104,7 +104,7 @@ void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& bef
   constexpr Index most_blocks = 8;
   constexpr double features = 1 << 28;
   constexpr double numbers = 1 << 20;
-  const double width = static_cast<double>(rows_.input_count() + rows_.target_count() + 1);
+  const auto width = static_cast<double>(rows_.input_count() + rows_.target_count() + 1);
   const double most_rows = std::min(features / static_cast<double>(std::max<Index>(1, map_.columns())), numbers / width);
   const auto blocks = static_cast<Index>(std::min(most_rows / static_cast<double>(block_rows()), 1.0 * most_blocks));
   pass(std::max<Index>(1, blocks) * block_rows(), consume, before, {});

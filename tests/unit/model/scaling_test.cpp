@@ -210,6 +210,13 @@ TEST(MedianDistance, IsTheMedianOverPairs) {
   EXPECT_NEAR(median(s), naive_median(s), 1e-12);
   s.weights = counts(30);
   EXPECT_NEAR(median(s), naive_median(repeated(s)), 1e-12) << "weights are repetitions";
+  const auto times = [&](double factor) {
+    Data scaled = s;
+    for (double& w : scaled.weights) w *= factor;
+    return median(scaled);
+  };
+  EXPECT_EQ(times(1e200), times(1e9)) << "squares of weights may overflow";
+  EXPECT_EQ(times(1e-200), times(1e-9));
   for (Index i = 0; i < 30; ++i) std::ranges::fill(s.x.row(i), 2.0);
   EXPECT_EQ(median(s), 1) << "all rows coincide";
   Data mostly = data(30, 2, 1);
