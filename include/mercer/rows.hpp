@@ -16,7 +16,7 @@ struct RowBlock {
   Index rows() const { return inputs.rows; }
 };
 
-/// Rows that stream by, as often as wanted. Blocks have the same boundaries on every pass.
+/// Rows that stream by, as often as wanted, always the same and in the same order.
 class MERCER_API RowSource {
  public:
   virtual ~RowSource();

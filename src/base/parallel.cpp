@@ -52,19 +52,25 @@ struct Batch {
 };
 
 /// Waits until `ready()`, for some microseconds at most: batches that follow each other closely find everyone awake.
-/// Whether it was.
 template <class Ready>
-bool soon(const Ready& ready) {
+void wait_awake(const Ready& ready) {
   constexpr auto patience = std::chrono::microseconds(30);
   constexpr int looks = 32;
   const auto start = std::chrono::steady_clock::now();
   do {
     for (int i = 0; i < looks; ++i) {
-      if (ready()) return true;
+      if (ready()) return;
       pause();
     }
   } while (std::chrono::steady_clock::now() - start < patience);
-  return ready();
+}
+
+int core_count() {
+#if defined(__linux__)
+  cpu_set_t allowed;  // a container or taskset may leave fewer than the machine has
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
+#endif
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 class Pool {
@@ -97,7 +103,7 @@ class Pool {
     }
     wake_.notify_all();
     batch.work();
-    soon([&] { return batch.working.load() == 0; });
+    if (has_cores_) wait_awake([&] { return batch.working.load() == 0; });
     std::unique_lock lock(mutex_);
     current_ = nullptr;  // no worker joins from here on
     done_.wait(lock, [&] { return batch.working.load() == 0; });
@@ -107,7 +113,7 @@ class Pool {
   void serve() {
     std::uint64_t seen = 0;
     while (true) {
-      soon([&] { return generation_.load() != seen; });
+      if (has_cores_) wait_awake([&] { return generation_.load() != seen; });
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [&] { return stopping_ || (current_ != nullptr && generation_ != seen); });
       if (stopping_) return;
@@ -123,6 +129,7 @@ class Pool {
   }
 
   int size_;
+  bool has_cores_ = size_ <= core_count();  ///< one for every thread
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;
@@ -135,14 +142,6 @@ class Pool {
 std::mutex pool_mutex;  // held while a batch runs: callers from several threads take turns
 std::unique_ptr<Pool> pool;
 std::atomic<int> wanted{0};
-
-int core_count() {
-#if defined(__linux__)
-  cpu_set_t allowed;  // a container or taskset may leave fewer than the machine has
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
-#endif
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 /// The threads of the parent do not exist in the child: forget them without joining.
 void after_fork_in_child() {

@@ -3,7 +3,7 @@
 
 namespace mercer {
 
-/// Throws Error(interrupted) when a stop was requested. Called once a block in every long loop.
+/// Throws Error(interrupted) when a stop was requested. Called every so often in every long loop.
 void check_stop();
 
 /// Tells `progress` (which may be null) and checks for a stop.

@@ -241,7 +241,7 @@ double median_distance(const RowSummary& summary, const Scaling& scaling) {
   double together = 0;  // weight of pairs at distance 0
   double total = 0;
   const auto add = [&](double distance, double weight) {
-    if (weight <= 0) return;
+    if (!(weight > 0)) return;
     total += weight;
     if (distance > 0) {
       pairs.push_back({distance, weight});

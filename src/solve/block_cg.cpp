@@ -123,7 +123,7 @@ class Drift {
       rough_[k] += std::abs(step[k]) * norms[k];
       rough_energy_[k] = rough_[k] * most_;
     }
-    errors_.add(std::move(errors), step);
+    if (most_ > 0) errors_.add(std::move(errors), step);
   }
   /// After b - Ax was computed from `image` = Ax.
   void restart(ConstMatrix x, ConstMatrix image) {
@@ -137,7 +137,7 @@ class Drift {
 
   /// √(eᵀM⁻¹e); 0 where nothing is known.
   double energy(std::size_t k) const { return (bound_[k] - rough_[k]) * most_ + rough_energy_[k]; }
-  bool can_be_weighed() const { return most_ > 0 && !errors_.groups.empty(); }
+  bool can_be_weighed() const { return !errors_.groups.empty(); }
   /// From now on the energy of rough applications is that of their errors, which roundings spread over all eigenvectors. As
   /// if they were all along the one of the least eigenvalue, it is up to a hundred times as much.
   void weigh(const BlockOperator& precondition) {
@@ -152,7 +152,8 @@ class Drift {
     double largest = 0;
     for (std::size_t k = 0; k < at(judged); ++k) {
       const double one = bb[k] > 0 ? bound_[k] / std::sqrt(bb[k]) : 0.0;
-      if (!(one <= largest)) largest = one;  // not a number stays so
+      if (!(one <= largest)) largest = one;
+      if (std::isnan(largest)) break;
     }
     return largest;
   }
@@ -249,6 +250,7 @@ class BlockCg {
       if (bb_[k] == 0) continue;
       const double one = 3 * gain_ * std::sqrt(rz_[k] * largest_[k] / bb_[k]);
       if (!(one <= largest)) largest = one;
+      if (std::isnan(largest)) break;
     }
     return largest;
   }
@@ -260,6 +262,7 @@ class BlockCg {
       if (bb_[k] == 0) continue;
       const double one = (share * std::sqrt(rz[k]) + (drifts ? drift_.energy(k) : 0.0)) / std::sqrt(xb[k]);
       if (!(one <= largest)) largest = one;
+      if (std::isnan(largest)) break;
     }
     return largest;
   }
@@ -332,7 +335,10 @@ class BlockCg {
   bool wants_truth() const {
     if (within(outcome_.residual, outcome_.energy) || near_ || last()) return true;
     // One more rough application costs half as much, where a claim will do after it.
-    if (truth_seen_ && trusts_rough_ && gain_ * outcome_.residual + off() <= 0.8 * options_.tolerance) return false;
+    if (truth_seen_ && trusts_rough_ && outcome_.residual + off() > options_.tolerance &&
+        gain_ * outcome_.residual + off() <= 0.8 * options_.tolerance) {
+      return false;
+    }
     const double harmless = std::max(gain_ * outcome_.residual, 0.25 * options_.tolerance);
     return rough_since_ > 0 && (!trusts_rough_ || !(off() <= harmless));
   }
@@ -342,6 +348,8 @@ class BlockCg {
   bool from_truth() {
     const double claimed = outcome_.residual;
     const double allowed = 2 * (claimed + (rough_since_ > 0 ? off() : 0.0));
+    std::vector<double> allowed_energy(at(judged_));
+    for (std::size_t k = 0; k < at(judged_); ++k) allowed_energy[k] = 2 * (std::sqrt(rz_[k]) + drift_.energy(k));
     if (foresees() && !last()) step_on();
     Matrix<double> in = direction_;
     for (Index i = 0; i < in.rows(); ++i) std::copy_n(x_.row(i).begin(), judged_, in.row(i).begin());
@@ -360,6 +368,8 @@ class BlockCg {
     if (settled(truth) || outcome_.rounding || last()) return true;
     drift_.restart(x_, image_);
     update(judged_, truth);
+    for (std::size_t k = 0; k < at(judged_); ++k)
+      trusts_rough_ = trusts_rough_ && (std::sqrt(rz_[k]) <= allowed_energy[k] || bb_[k] == 0);
     return false;
   }
 

@@ -62,7 +62,8 @@ struct BlockCgOutcome {
 /// of true residuals no longer falls.
 ///
 /// Where roundings are known, the drift is bounded instead of looked at, and two things become possible:
-/// - iterative refinement: applications are rough until the drift is more than the next of them would leave; then A x itself
+/// - iterative refinement: applications are rough until the drift is more than the next of them would leave, and that would
+///   not do; then A x itself
 ///   is computed precisely, at the x of the step that would have come next, and conjugate gradients start again from its
 ///   residual. One such application in four to six is enough, and one there must be (inner and outer iterations: Golub and
 ///   Ye, SIAM J. Sci. Comput. 21, 1999).

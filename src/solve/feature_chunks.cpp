@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <vector>
 
 #include "base/fail.hpp"
@@ -17,14 +18,18 @@ class Turns {
  public:
   explicit Turns(Index slots) : done_(static_cast<std::size_t>(slots)) {}
 
+  bool failed() const { return failed_; }  ///< slots may be in disorder
+
   class Turn {
    public:
     Turn(Turns& turns, Index stretch)
-        : done_(turns.done_[static_cast<std::size_t>(stretch) % turns.done_.size()]),
+        : turns_(turns),
+          done_(turns.done_[static_cast<std::size_t>(stretch) % turns.done_.size()]),
           mine_(stretch / static_cast<Index>(turns.done_.size())) {
       for (Index done = done_.load(); done < mine_; done = done_.load()) done_.wait(done);
     }
     ~Turn() {
+      if (std::uncaught_exceptions() > exceptions_) turns_.failed_ = true;
       done_.store(mine_ + 1);
       done_.notify_all();
     }
@@ -32,12 +37,15 @@ class Turns {
     Turn& operator=(const Turn&) = delete;
 
    private:
+    Turns& turns_;
     std::atomic<Index>& done_;
     Index mine_;
+    int exceptions_ = std::uncaught_exceptions();
   };
 
  private:
   std::vector<std::atomic<Index>> done_;  ///< of every slot
+  std::atomic<bool> failed_ = false;
 };
 
 }  // namespace
@@ -107,7 +115,8 @@ void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& bef
   const auto width = static_cast<double>(rows_.input_count() + rows_.target_count() + 1);
   const double most_rows = std::min(features / static_cast<double>(std::max<Index>(1, map_.columns())), numbers / width);
   const auto blocks = static_cast<Index>(std::min(most_rows / static_cast<double>(block_rows()), 1.0 * most_blocks));
-  pass(std::max<Index>(1, blocks) * block_rows(), consume, before, {});
+  // A single slot is worked on by one thread at a time, and what it calls by all of them if it is alone.
+  pass((slots_ == 1 ? 1 : std::max<Index>(1, blocks)) * block_rows(), consume, before, {});
 }
 
 template <class Real>
@@ -129,6 +138,7 @@ void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, cons
     Turns turns(slots_);
     parallel_for((block.rows() + slot_rows - 1) / slot_rows, [&](Index stretch) {
       const Turns::Turn turn(turns, stretch);  // before anything may fail: others wait for its end
+      if (turns.failed()) return;
       check_stop();
       consume_stretch(stretch, first_row, block, consume);
     });

@@ -33,10 +33,13 @@ bool in_sample(const RoundingSample::Chunk& chunk, Index slots) {
 }  // namespace
 
 void RoundingSample::Weights::add(const Chunk& chunk, Index rows) {
-  for (Index i = 0; i < rows; ++i) {
-    sum += chunk.weight(i);
-    square += chunk.weight(i) * chunk.weight(i);
-  }
+  for (Index i = 0; i < rows; ++i) stretch += chunk.weight(i);
+}
+
+void RoundingSample::Weights::end_stretch() {
+  sum += stretch;
+  square += stretch * stretch;
+  stretch = 0;
 }
 
 RoundingSample::RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean,
@@ -51,7 +54,13 @@ RoundingSample::RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<c
 void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
   Slot& slot = slots_[at(chunk.slot)];
   slot.passed.add(chunk, chunk.features.rows);
-  if (!whole_ && !in_sample(chunk, static_cast<Index>(slots_.size()))) return;
+  if (whole_ || in_sample(chunk, static_cast<Index>(slots_.size()))) compare(chunk, f, slot);
+  if (!chunk.last_of_stretch) return;
+  slot.passed.end_stretch();
+  slot.seen.end_stretch();
+}
+
+void RoundingSample::compare(const Chunk& chunk, MatrixView<const float> f, Slot& slot) {
   const Index m = map_.columns();
   const Index k = f.cols;
   if (slot.difference.empty()) {
@@ -133,6 +142,7 @@ SampledErrors RoundingSample::errors(Index size, Index columns,
     reduce(s, errors.groups[at(first)]);
   });
   std::erase_if(errors.groups, [](const Matrix<double>& g) { return g.empty(); });
+  if (errors.groups.empty()) errors.groups.emplace_back(size, columns);  // of no weight: says nothing
   errors.alike = passed.sum / seen.sum;
   errors.by_chance = passed.square / seen.square;
   return errors;

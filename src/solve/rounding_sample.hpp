@@ -31,8 +31,10 @@ class RoundingSample {
  private:
   struct Weights {
     double sum = 0;
-    double square = 0;  ///< Σ w²
+    double square = 0;   ///< Σ (Σ w)² over stretches: neighbours in a sorted table err alike
+    double stretch = 0;  ///< Σ w of the one at hand
     void add(const Chunk& chunk, Index rows);
+    void end_stretch();
   };
   struct Slot {
     Matrix<double> difference;  ///< k × m
@@ -43,6 +45,8 @@ class RoundingSample {
     Weights passed;
     Weights seen;
   };
+
+  void compare(const Chunk& chunk, MatrixView<const float> f, Slot& slot);
 
   const FeatureMap& map_;
   Matrix<double> w_;  ///< k × m

@@ -19,14 +19,14 @@ constexpr std::size_t at(Index i) {
 }
 
 /// Enough for many threads, within memory: sums of `systems` columns are kept once per slot, in half a gigabyte (a double of
-/// precise passes; a float, a double, and another of the sample of roundings, of others), and the floats of a block would
+/// precise passes; a float, a double, and three more of the sample of roundings, of others), and the floats of a block would
 /// take an eighth.
 Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
   constexpr double sums_budget = 512e6;
   constexpr double block_budget = 128e6;
   const Index width = map.coupling().is_constant() ? 1 : map.outputs();
   const auto columns = static_cast<double>(map.columns());
-  const double slots = std::min(sums_budget / (28.0 * columns * static_cast<double>(systems * width)),
+  const double slots = std::min(sums_budget / (44.0 * columns * static_cast<double>(systems * width)),
                                 block_budget / (4.0 * columns * static_cast<double>(slot_rows)));
   return std::clamp<Index>(static_cast<Index>(slots), 1, 32);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/backend.hpp"
+#include "base/fail.hpp"
 
 namespace mercer {
 namespace {
@@ -36,9 +37,9 @@ void SampledErrors::add(SampledErrors&& other, const std::vector<double>& step) 
     scale(step);
     return;
   }
+  if (groups.size() != other.groups.size()) fail_internal("errors of different samples cannot be added");
   caution = std::max(caution, other.caution);
-  for (std::size_t i = 0; i < std::min(groups.size(), other.groups.size()); ++i)
-    add_scaled(other.groups[i], step, groups[i]);
+  for (std::size_t i = 0; i < groups.size(); ++i) add_scaled(other.groups[i], step, groups[i]);
 }
 
 std::vector<double> SampledErrors::norms() const {
@@ -56,7 +57,7 @@ std::vector<double> SampledErrors::norms(const BlockOperator& inverse) const {
 /// `image` is linear: that of the sum is the sum of those of the groups.
 template <class Image>
 std::vector<double> SampledErrors::estimate(const Image& image) const {
-  if (groups.empty()) return {};
+  if (groups.empty()) fail_internal("there is no sample of the errors");
   const Index columns = groups.front().cols();
   const std::vector<double> ones(at(columns), 1.0);
   Matrix<double> sum(groups.front().rows(), columns);

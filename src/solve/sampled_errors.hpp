@@ -9,9 +9,9 @@ namespace mercer {
 using BlockOperator = std::function<void(ConstMatrix in, MutMatrix out)>;
 
 /// What a sum over all rows is off by, known from a sample of them: with g what G groups of the sample contribute,
-/// V = Σ‖g - mean‖²·G/(G-1), R = Σw/Σw of the sample and Q = Σw²/Σw² of it,
+/// V = Σ‖g - mean‖²·G/(G-1), R = Σw/Σw of the sample and Q = Σw²/Σw² of it, w the weights of stretches of rows,
 ///     ‖·‖² ≈ R²·(‖Σg‖² - V) + Q·V,
-/// rows that err alike and rows that err by chance. Several such sums stand side by side, as columns.
+/// stretches that err alike and stretches that err by chance. Several such sums stand side by side, as columns.
 struct SampledErrors {
   std::vector<Matrix<double>> groups;  ///< g, size × columns
   double alike = 1;                    ///< R
@@ -20,7 +20,7 @@ struct SampledErrors {
 
   /// Those of column k times factor[k].
   void scale(const std::vector<double>& factor);
-  /// Of the sum plus step[k] times column k of another, by the same rows.
+  /// Of the sum plus step[k] times column k of another, by the same rows in the same groups.
   void add(SampledErrors&& other, const std::vector<double>& step);
 
   /// Of every column. Infinite where the sample says nothing: it has no weight, or is not finite.

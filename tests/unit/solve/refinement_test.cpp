@@ -300,6 +300,16 @@ TEST(Refinement, PassesInFloatMeasureTheirErrorOnASample) {
   }
 }
 
+TEST(Refinement, NeighboursInASortedTableErrAlike) {
+  const FourierMap map = map_of("gaussian(1)", 1, 1, 100);
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(seed);
+    Data s = data(20480, 1, 1, 0.1, seed);
+    std::ranges::sort(s.x.values());
+    expect_measured(s, map, 60);
+  }
+}
+
 TEST(Refinement, NothingIsClaimedOnASampleAlone) {
   // Weights that forget: nearly all of it is in the last rows, and none of them in the sample. The residual is right all
   // the same.
