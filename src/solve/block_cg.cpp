@@ -254,13 +254,17 @@ class BlockCg {
     }
     return largest;
   }
-  /// max over the judged columns of √(rᵀM⁻¹r/xᵀb), of `share` of r and the drift; not a number where x or M is none.
+  /// max over the judged columns of √(rᵀM⁻¹r/xᵀb), of `share` of r and the drift, and of what is wished of ‖M⁻¹r‖, with
+  /// z_ = M⁻¹r; not a number where x or M is none.
   double relative_energy(const std::vector<double>& rz, double share = 1, bool drifts = false) const {
     const std::vector<double> xb = column_dots(x_, b_);
+    const std::vector<double> zz = column_dots(z_, z_);
     double largest = 0;
     for (std::size_t k = 0; k < at(judged_); ++k) {
       if (bb_[k] == 0) continue;
-      const double one = (share * std::sqrt(rz[k]) + (drifts ? drift_.energy(k) : 0.0)) / std::sqrt(xb[k]);
+      const double energy = share * std::sqrt(options_.most_ratio * rz[k]) + (drifts ? drift_.energy(k) : 0.0);
+      const double solution = options_.solution_share * options_.most_ratio * share * std::sqrt(zz[k]);
+      const double one = std::max(energy, solution) / std::sqrt(xb[k]);
       if (!(one <= largest)) largest = one;
       if (std::isnan(largest)) break;
     }

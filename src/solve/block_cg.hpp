@@ -33,6 +33,10 @@ struct BlockCgOptions {
   /// relative to √(‖Zx‖² + ridge‖x‖²).
   double energy_tolerance = std::numeric_limits<double>::infinity();
   double least_eigenvalue = 0;  ///< that A is known to have: the most a drift can do to the energy; 0: not known
+  /// What is taken for the energy is no less than this times ‖M⁻¹r‖/√(xᵀb): how far x itself is off, where that matters
+  /// although A hardly sees it.
+  double solution_share = 0;
+  double most_ratio = 1;  ///< of M to A: where M was shifted, A⁻¹ may be so much more than M⁻¹
 };
 
 struct BlockCgOutcome {

@@ -69,6 +69,7 @@ struct Refinement::Systems {
   Matrix<double> factor;        ///< L of the preconditioner; or empty:
   Matrix<float> single_factor;  ///< the same where float will do; or empty:
   Eigen eigen;                  ///< the eigenbasis that several gains share
+  double shift = 0;  ///< of the preconditioner, beyond the ridge
   double trace = 0;
   double gram_norm = 0;  ///< ‖G‖_F
 
@@ -167,6 +168,7 @@ Refinement::Systems Refinement::prepare(double ridge) const {
   const Coupling& coupling = *system_.coupling;
   Systems s;
   const auto keep = [&]<class Real>(BasicShiftedFactor<Real>&& f, double copies) {
+    s.shift = f.jitter;
     s.trace = copies * (static_cast<double>(f.factor.rows()) - ridge * inverse_trace(f.factor));
     if constexpr (std::is_same_v<Real, float>) {
       s.single_factor = std::move(f.factor);
@@ -230,6 +232,13 @@ double Refinement::coupling_square(const std::vector<double>& gain) const {
   return sum / static_cast<double>(coupling.columns());
 }
 
+double Refinement::row_square(const Systems& systems) const {
+  double means = 0;
+  for (const double mean : system_.mean_feature) means += mean * mean;
+  const double scalar_square = std::max(feature_square_, means + trace(system_.gram) / system_.weight);
+  return coupling_square(systems.gain) * scalar_square;
+}
+
 RoundingModel Refinement::rounding_model(const Systems& systems) const {
   // n rows with m features of mean square k/m, each off by u of itself: Zᵀ(Ed) has norm u·k·√(n/m)·‖d‖ and Eᵀ(Zd) u·√k·‖Zd‖
   // where errors are independent. Rows may err alike (a rounded frequency moves them all one way; some are there twice), and
@@ -238,11 +247,8 @@ RoundingModel Refinement::rounding_model(const Systems& systems) const {
   constexpr double independent = 16;
   constexpr double alike = 2;
   const double rows = system_.weight;
-  double means = 0;
-  for (const double mean : system_.mean_feature) means += mean * mean;
-  const double scalar_square = std::max(feature_square_, means + trace(system_.gram) / rows);
-  const double share = std::max(0.01, systems.gram_norm / (rows * scalar_square));
-  const double square = coupling_square(systems.gain) * scalar_square;
+  const double square = row_square(systems);
+  const double share = std::max(0.01, systems.gram_norm * coupling_square(systems.gain) / (rows * square));
   const double dependence = std::max(independent, alike * std::sqrt(rows * share));
   RoundingModel model;
   model.unit = unit_;
@@ -314,6 +320,9 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   const Index count = systems.rhs.cols();
   if (keep != Uncertainty::none) systems.add_probe();
   Matrix<double> theta(systems.rhs.rows(), systems.rhs.cols());
+  // Predictions of rows far from those learned from: Φ(x)ᵀe for an e that no row saw is ‖Φ‖·‖e‖/√m by chance, beside
+  // predictions of √(xᵀb/n).
+  const double far = std::sqrt(row_square(systems) * system_.weight / static_cast<double>(theta.rows()));
   BlockCgOutcome outcome = block_cg(apply, precondition, systems.rhs, theta,
                                     {.tolerance = wish.tolerance,
                                      .most_iterations = wish.most_iterations,
@@ -322,7 +331,9 @@ RidgeSolution Refinement::solve(const Wish& wish) {
                                      .rough = rough_ && !wish.plain ? rough : RoughOperator(),
                                      .foresee = !wish.plain && holds_ridge(systems, ridge),
                                      .energy_tolerance = 10 * wish.tolerance,
-                                     .least_eigenvalue = ridge},
+                                     .least_eigenvalue = ridge,
+                                     .solution_share = 0.1 * far,
+                                     .most_ratio = 1 + systems.shift / ridge},
                                     progress_);
   theta = Matrix<double>(theta.view().col_range(0, count));
   RidgeSolution solution;

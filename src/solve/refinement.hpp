@@ -60,6 +60,7 @@ class Refinement {
   bool holds_ridge(const Systems& systems, double ridge) const;
   /// Mean ‖B_c‖² over the columns c, or the largest gain: ‖Φ(x)‖² beside ‖φ(x)‖².
   double coupling_square(const std::vector<double>& gain) const;
+  double row_square(const Systems& systems) const;  ///< mean ‖Φ(x)‖²
   RoundingModel rounding_model(const Systems& systems) const;
 
   LowGram low_gram() const;
