@@ -149,11 +149,9 @@ void AtomicFile::fail(const char* what, int error_number) {
 
 void AtomicFile::write_through(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
+    check_stop();  // a pipe nobody empties, or a large file, can be given up with Ctrl-C
     const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), largest_write));
-    if (written < 0 && errno == EINTR) {
-      check_stop();  // a pipe nobody empties can be given up with Ctrl-C
-      continue;
-    }
+    if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail("cannot write", written < 0 ? errno : EIO);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -185,6 +183,7 @@ void AtomicFile::commit() {
   descriptor_ = -1;
   if (::close(descriptor) != 0 && errno != EINTR) fail("cannot close", errno);  // after EINTR Linux has closed it
   if (temporary_.empty()) return;
+  check_stop();  // from here on the file is there
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot rename the finished file to its name", errno);
   temporary_.clear();
   descriptor_ = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -132,6 +132,30 @@ TEST_F(AtomicFileTest, OldContentStaysUntilCommitAndAfterDestruction) {
   EXPECT_EQ(entries(), 1);
 }
 
+TEST_F(AtomicFileTest, AStopBeforeTheFileIsThereLeavesTheOldOne) {
+  {
+    AtomicFile first(path("a"));
+    first.write("old");
+    first.commit();
+  }
+  for (const bool written : {false, true}) {
+    SCOPED_TRACE(written);
+    try {
+      AtomicFile file(path("a"));
+      if (!written) request_stop();
+      file.write(std::string(1 << 22, 'x'));
+      request_stop();
+      file.commit();
+      ADD_FAILURE() << "not stopped";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::interrupted);
+    }
+    clear_stop();
+    EXPECT_EQ(content(path("a")), "old");
+    EXPECT_EQ(std::distance(fs::directory_iterator(path("")), fs::directory_iterator()), 1);
+  }
+}
+
 TEST_F(AtomicFileTest, UseAfterCommitIsOurOwnFault) {
   AtomicFile file(path("a"));
   file.commit();
