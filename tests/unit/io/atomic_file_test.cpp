@@ -133,11 +133,7 @@ TEST_F(AtomicFileTest, OldContentStaysUntilCommitAndAfterDestruction) {
 }
 
 TEST_F(AtomicFileTest, AStopBeforeTheFileIsThereLeavesTheOldOne) {
-  {
-    AtomicFile first(path("a"));
-    first.write("old");
-    first.commit();
-  }
+  put(path("a"), "old");
   for (const bool written : {false, true}) {
     SCOPED_TRACE(written);
     try {
@@ -152,7 +148,7 @@ TEST_F(AtomicFileTest, AStopBeforeTheFileIsThereLeavesTheOldOne) {
     }
     clear_stop();
     EXPECT_EQ(content(path("a")), "old");
-    EXPECT_EQ(std::distance(fs::directory_iterator(path("")), fs::directory_iterator()), 1);
+    EXPECT_EQ(entries(), 1);
   }
 }
 
