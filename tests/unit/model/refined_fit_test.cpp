@@ -102,7 +102,7 @@ TEST(RefinedFit, ChoosesThePenaltyOfFloat64) {
 
 TEST(RefinedFit, FallsBackWhereItsGramIsTooCoarse) {
   const Data s = raw_data(1000, 2, 1);
-  FitOptions options = with("gaussian(0.7)", "fourier:120", 5e-8);
+  FitOptions options = with("gaussian(0.7)", "fourier:120", 1e-13);
   options.uncertainty = "none";
   options.solver = "refined";
   ArrayRows rows = s.rows();
