@@ -8,6 +8,7 @@
 
 #include "backend/backend.hpp"
 #include "base/progress.hpp"
+#include "solve/lanczos.hpp"
 
 namespace mercer {
 namespace {
@@ -16,16 +17,9 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// max_k ‖r_k‖/‖b_k‖ over the first columns, of squares; not a number when any of them is not.
+/// max_k ‖r_k‖/‖b_k‖ over the first columns, of squares.
 double largest_ratio(const std::vector<double>& rr, const std::vector<double>& bb, Index judged) {
-  double ratio = 0;
-  for (std::size_t k = 0; k < at(judged); ++k) {
-    if (bb[k] == 0) continue;
-    const double one = std::sqrt(rr[k] / bb[k]);
-    if (!(one <= ratio)) ratio = one;
-    if (std::isnan(ratio)) break;
-  }
-  return ratio;
+  return largest_of(judged, [&](std::size_t k) { return bb[k] == 0 ? 0.0 : std::sqrt(rr[k] / bb[k]); });
 }
 
 /// Powers of 2 near 1/max|b_k|: squares of tiny or huge targets would leave the range of doubles.
@@ -43,132 +37,6 @@ void scale_columns(MutMatrix a, const std::vector<double>& scales, bool invert) 
     for (Index k = 0; k < a.cols; ++k) a(i, k) = invert ? a(i, k) / scales[at(k)] : a(i, k) * scales[at(k)];
   }
 }
-
-/// The coefficients of conjugate gradients are those of a Lanczos process on M⁻¹A: with steps α_k and β_k = rz_{k+1}/rz_k,
-///     T_kk = 1/α_k + β_{k-1}/α_{k-1},   T_{k,k+1} = √β_k/α_k.
-class Lanczos {
- public:
-  explicit Lanczos(Index columns) : columns_(at(columns)) {}
-
-  /// After an iteration of column k with this step, and rᵀz before and after it.
-  void add(std::size_t k, double step, double rz, double next) {
-    Column& c = columns_[k];
-    const double beta = next / rz;
-    if (c.at_rest || c.diagonal.size() >= most) return;
-    if (!(step > 0) || !std::isfinite(beta)) {
-      c.at_rest = true;
-      return;
-    }
-    c.diagonal.push_back(1 / step + c.carry);
-    c.carry = beta / step;
-    c.beside.push_back(std::sqrt(std::max(beta, 0.0)) / step);
-  }
-  /// Column k goes on from another vector.
-  void restart(std::size_t k) {
-    look(columns_[k]);
-    columns_[k] = {};
-  }
-
-  void extremes(double& least, double& largest) {
-    for (const Column& c : columns_) look(c);
-    least = least_;
-    largest = largest_;
-  }
-
- private:
-  static constexpr std::size_t most = 50;
-  struct Column {
-    std::vector<double> diagonal;
-    std::vector<double> beside;
-    double carry = 0;
-    bool at_rest = false;  ///< what follows is rounding
-  };
-  void look(const Column& c) {
-    const auto n = static_cast<Index>(c.diagonal.size());
-    if (n == 0) return;
-    Matrix<double> t(n, n);
-    for (Index i = 0; i < n; ++i) {
-      t(i, i) = c.diagonal[at(i)];
-      if (i > 0) t(i, i - 1) = c.beside[at(i - 1)];
-    }
-    const std::vector<double> values = eigh(t).values;
-    least_ = std::min(least_, values.front());
-    largest_ = std::max(largest_, values.back());
-  }
-
-  std::vector<Column> columns_;
-  double least_ = 1;
-  double largest_ = 1;
-};
-
-/// How far the residual of the recurrence may be from the true one, of every column: e, in norm and in energy √(eᵀM⁻¹e).
-class Drift {
- public:
-  Drift(const RoundingModel& model, double least_eigenvalue, Index columns)
-      : model_(model),
-        most_(least_eigenvalue > 0 ? 1 / std::sqrt(least_eigenvalue) : 0.0),
-        bound_(at(columns), 0.0),
-        rough_(at(columns), 0.0),
-        rough_energy_(at(columns), 0.0) {}
-
-  /// After precise applications to d, taken by these steps.
-  void add(ConstMatrix d, const std::vector<double>& curvature, const std::vector<double>& step) {
-    const std::vector<double> dd = column_dots(d, d);
-    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] += std::abs(step[k]) * error(dd[k], curvature[k]);
-  }
-  /// After others, off by these errors, whose norms are known already.
-  void add(SampledErrors&& errors, const std::vector<double>& norms, const std::vector<double>& step) {
-    for (std::size_t k = 0; k < bound_.size(); ++k) {
-      bound_[k] += std::abs(step[k]) * norms[k];
-      rough_[k] += std::abs(step[k]) * norms[k];
-      rough_energy_[k] = rough_[k] * most_;
-    }
-    if (most_ > 0) errors_.add(std::move(errors), step);
-  }
-  /// After b - Ax was computed from `image` = Ax.
-  void restart(ConstMatrix x, ConstMatrix image) {
-    const std::vector<double> xx = column_dots(x, x);
-    const std::vector<double> energy = column_dots(x, image);
-    for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] = error(xx[k], energy[k]);
-    std::ranges::fill(rough_, 0.0);
-    std::ranges::fill(rough_energy_, 0.0);
-    errors_ = {};
-  }
-
-  /// √(eᵀM⁻¹e); 0 where nothing is known.
-  double energy(std::size_t k) const { return (bound_[k] - rough_[k]) * most_ + rough_energy_[k]; }
-  bool can_be_weighed() const { return !errors_.groups.empty(); }
-  /// From now on the energy of rough applications is that of their errors, which roundings spread over all eigenvectors. As
-  /// if they were all along the one of the least eigenvalue, it is up to a hundred times as much.
-  void weigh(const BlockOperator& precondition) {
-    const std::vector<double> energy = errors_.norms(precondition);
-    for (std::size_t k = 0; k < energy.size(); ++k) {
-      if (energy[k] < rough_energy_[k]) rough_energy_[k] = energy[k];
-    }
-  }
-  /// Of the judged columns, relative; infinite without a model.
-  double relative(const std::vector<double>& bb, Index judged) const {
-    if (model_.unit == 0) return std::numeric_limits<double>::infinity();
-    double largest = 0;
-    for (std::size_t k = 0; k < at(judged); ++k) {
-      const double one = bb[k] > 0 ? bound_[k] / std::sqrt(bb[k]) : 0.0;
-      if (!(one <= largest)) largest = one;
-      if (std::isnan(largest)) break;
-    }
-    return largest;
-  }
-
- private:
-  double error(double square, double energy) const {
-    return model_.unit * (model_.norm * std::sqrt(square) + model_.energy * std::sqrt(std::max(energy, 0.0)));
-  }
-  const RoundingModel& model_;
-  double most_;  ///< the energy of a vector of length 1, at most
-  std::vector<double> bound_;
-  std::vector<double> rough_;         ///< of it, by rough applications
-  std::vector<double> rough_energy_;  ///< of them
-  SampledErrors errors_;              ///< of them
-};
 
 void subtract(ConstMatrix a, ConstMatrix b, MutMatrix out) {
   for (Index i = 0; i < a.rows; ++i) {
@@ -245,30 +113,20 @@ class BlockCg {
   /// What is to be expected of a step that is taken unseen.
   double foreseen() const {
     if (!options_.foresee || !foresees() || steps_since_ == 0) return std::numeric_limits<double>::infinity();
-    double largest = 0;
-    for (std::size_t k = 0; k < at(judged_); ++k) {
-      if (bb_[k] == 0) continue;
-      const double one = 3 * gain_ * std::sqrt(rz_[k] * largest_[k] / bb_[k]);
-      if (!(one <= largest)) largest = one;
-      if (std::isnan(largest)) break;
-    }
-    return largest;
+    return largest_of(
+        judged_, [&](std::size_t k) { return bb_[k] == 0 ? 0.0 : 3 * gain_ * std::sqrt(rz_[k] * largest_[k] / bb_[k]); });
   }
   /// max over the judged columns of √(rᵀM⁻¹r/xᵀb), of `share` of r and the drift, and of what is wished of ‖M⁻¹r‖, with
   /// z_ = M⁻¹r; not a number where x or M is none.
   double relative_energy(const std::vector<double>& rz, double share = 1, bool drifts = false) const {
     const std::vector<double> xb = column_dots(x_, b_);
     const std::vector<double> zz = column_dots(z_, z_);
-    double largest = 0;
-    for (std::size_t k = 0; k < at(judged_); ++k) {
-      if (bb_[k] == 0) continue;
+    return largest_of(judged_, [&](std::size_t k) {
+      if (bb_[k] == 0) return 0.0;
       const double energy = share * std::sqrt(options_.most_ratio * rz[k]) + (drifts ? drift_.energy(k) : 0.0);
       const double solution = options_.solution_share * options_.most_ratio * share * std::sqrt(zz[k]);
-      const double one = std::max(energy, solution) / std::sqrt(xb[k]);
-      if (!(one <= largest)) largest = one;
-      if (std::isnan(largest)) break;
-    }
-    return largest;
+      return std::max(energy, solution) / std::sqrt(xb[k]);
+    });
   }
   bool within(double residual, double energy) const {
     return residual <= options_.tolerance && (energy <= options_.energy_tolerance || std::isinf(options_.energy_tolerance));
@@ -301,7 +159,7 @@ class BlockCg {
     judge();
     if (!may_claim()) return false;
     if (!near_ && std::min(claim, expected) <= options_.tolerance && drift_.can_be_weighed()) {
-      drift_.weigh(precondition_);
+      drift_.weigh(precondition_, options_.most_ratio);
       judge();
     }
     if (!near_) {
@@ -347,6 +205,15 @@ class BlockCg {
     return rough_since_ > 0 && (!trusts_rough_ || !(off() <= harmless));
   }
 
+  /// b - Ax, given x in the judged columns; `image_` and the residual are known after it.
+  Matrix<double> true_residual(ConstMatrix in) {
+    apply_(in, image_);
+    Matrix<double> truth(b_.rows, b_.cols);
+    subtract(b_, image_, truth);
+    outcome_.residual = largest_ratio(column_dots(truth, truth), bb_, judged_);
+    return truth;
+  }
+
   /// One application to x itself, and conjugate gradients from there; whether they are at an end. Columns that are not
   /// judged go on as if nothing were.
   bool from_truth() {
@@ -357,10 +224,7 @@ class BlockCg {
     if (foresees() && !last()) step_on();
     Matrix<double> in = direction_;
     for (Index i = 0; i < in.rows(); ++i) std::copy_n(x_.row(i).begin(), judged_, in.row(i).begin());
-    apply_(in, image_);
-    Matrix<double> truth(b_.rows, b_.cols);
-    subtract(b_, image_, truth);
-    outcome_.residual = largest_ratio(column_dots(truth, truth), bb_, judged_);
+    const Matrix<double> truth = true_residual(in);
     truth_seen_ = true;
     if (rough_since_ > 0) {
       trusts_rough_ = trusts_rough_ && outcome_.residual <= allowed;
@@ -381,10 +245,7 @@ class BlockCg {
   bool exhausted() {
     if (trusts_rough_ || outcome_.iterations == 0 || outcome_.iterations % check_every != 0) return false;
     const double claimed = outcome_.residual;
-    apply_(x_, image_);
-    Matrix<double> truth(b_.rows, b_.cols);
-    subtract(b_, image_, truth);
-    outcome_.residual = largest_ratio(column_dots(truth, truth), bb_, judged_);
+    const Matrix<double> truth = true_residual(x_);
     outcome_.rounding = outcome_.residual > 2 * claimed && outcome_.residual > 0.5 * last_true_;
     last_true_ = outcome_.residual;
     return settled(truth) || outcome_.rounding;

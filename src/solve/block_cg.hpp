@@ -6,20 +6,13 @@
 #include <vector>
 
 #include "base/matrix.hpp"
+#include "solve/drift.hpp"
 #include "solve/sampled_errors.hpp"
 
 namespace mercer {
 
 /// A less precise A, and what every column of `out` may be off by.
 using RoughOperator = std::function<SampledErrors(ConstMatrix in, MutMatrix out)>;
-
-/// How far an application of A to d is off, by roundings of unit u in features and sums that are as good as independent:
-///     u·(norm·‖d‖ + energy·√(dᵀAd)).
-struct RoundingModel {
-  double unit = 0;  ///< 0: not known
-  double norm = 0;
-  double energy = 0;
-};
 
 struct BlockCgOptions {
   double tolerance = 1e-10;  ///< relative residual to reach, of every column
