@@ -19,26 +19,33 @@ using namespace samples;
 
 constexpr Index slots = 3;
 
+struct Pass {
+  explicit Pass(Index n) : s(data(n, 2, 1)) {}
+
+  FourierMap map = map_of("gaussian(1)", 2, 1, 20);
+  Data s;
+  ArrayRows rows = s.rows();
+  FeatureChunks<double> chunks{map, rows, slots, 0};
+};
+
 /// Chunks of a slot come one at a time and in order, whoever is slow; all rows come once, with their features.
 TEST(FeatureChunks, SlotsTakeTurns) {
-  const FourierMap map = map_of("gaussian(1)", 2, 1, 20);
-  const Data s = data(5003, 2, 1);
   for (const int threads : {1, 5}) {
     set_threads(threads);
-    ArrayRows rows = s.rows();
-    FeatureChunks<double> chunks(map, rows, slots, 0);
+    Pass pass(5003);
+    const Data& s = pass.s;
     std::vector<std::atomic<bool>> busy(slots);
     std::vector<Index> last(slots, -1);
     std::vector<std::atomic<int>> seen(5003);
-    chunks.for_each([&](const FeatureChunks<double>::Chunk& chunk) {
+    pass.chunks.for_each([&](const FeatureChunks<double>::Chunk& chunk) {
       const auto slot = static_cast<std::size_t>(chunk.slot);
       EXPECT_FALSE(busy[slot].exchange(true));
       EXPECT_GT(chunk.first_row, last[slot]);
       EXPECT_EQ(chunk.slot, chunk.first_row / FeatureChunks<double>::slot_rows % slots);
       last[slot] = chunk.first_row;
       if (chunk.slot == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      Matrix<double> phi(chunk.features.rows, map.columns());
-      map.features(s.x.view().row_range(chunk.first_row, chunk.features.rows), phi);
+      Matrix<double> phi(chunk.features.rows, pass.map.columns());
+      pass.map.features(s.x.view().row_range(chunk.first_row, chunk.features.rows), phi);
       for (Index i = 0; i < chunk.features.rows; ++i) {
         ++seen[static_cast<std::size_t>(chunk.first_row + i)];
         EXPECT_TRUE(std::ranges::equal(phi.row(i), chunk.features.row(i)));
@@ -52,28 +59,23 @@ TEST(FeatureChunks, SlotsTakeTurns) {
 }
 
 TEST(FeatureChunks, NobodyWaitsForAChunkThatFailed) {
-  const FourierMap map = map_of("gaussian(1)", 2, 1, 20);
-  const Data s = data(5003, 2, 1);
-  ArrayRows rows = s.rows();
-  FeatureChunks<double> chunks(map, rows, slots, 0);
+  Pass pass(5003);
   set_threads(5);
   const auto consume = [](const FeatureChunks<double>::Chunk& chunk) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (chunk.first_row == 256) fail_argument("no");
   };
-  EXPECT_THROW(chunks.for_each(consume), Error);
+  EXPECT_THROW(pass.chunks.for_each(consume), Error);
   set_threads(0);
 }
 
 TEST(FeatureChunks, SomethingIsDoneAfterEveryBlock) {
-  const FourierMap map = map_of("gaussian(1)", 2, 1, 20);
-  const Data s = data(2000, 2, 1);
-  ArrayRows rows = s.rows();
-  FeatureChunks<double> chunks(map, rows, slots, 0);
+  Pass pass(2000);
   std::atomic<Index> passed = 0;
   std::vector<Index> at_end;
-  chunks.for_each_block([&](const FeatureChunks<double>::Chunk& chunk) { passed += chunk.features.rows; },
-                        [&](Index first_row, Index) { EXPECT_EQ(first_row, passed); }, [&] { at_end.push_back(passed); });
+  pass.chunks.for_each_block([&](const FeatureChunks<double>::Chunk& chunk) { passed += chunk.features.rows; },
+                             [&](Index first_row, Index) { EXPECT_EQ(first_row, passed); },
+                             [&] { at_end.push_back(passed); });
   EXPECT_EQ(at_end, (std::vector<Index>{768, 1536, 2000}));
 }
 
