@@ -144,6 +144,25 @@ BENCHMARK(cholesky_factor<double, cholesky>)->Arg(1000)->Arg(4000)->UseRealTime(
 BENCHMARK(cholesky_factor<float, cholesky>)->Arg(1000)->Arg(4000)->Arg(8000)->UseRealTime();
 BENCHMARK(cholesky_factor<float, split_throughout>)->Arg(4000)->Arg(8000)->UseRealTime();
 
+/// Preconditioning a few columns: all of L is read twice.
+void solve_few_columns(benchmark::State& state) {
+  const Index n = state.range(0);
+  Matrix<float> l(n, n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < i; ++j) l(i, j) = 1e-3F;
+    l(i, i) = 1;
+  }
+  Matrix<float> b(n, state.range(1));
+  for (auto _ : state) {
+    for (float& v : b.values()) v = 1;
+    cholesky_solve(l.view(), b.view());
+    benchmark::DoNotOptimize(b.data());
+  }
+  state.counters["bytes/s"] =
+      benchmark::Counter(4 * static_cast<double>(n) * static_cast<double>(n), benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(solve_few_columns)->ArgsProduct({{4000, 8000}, {1, 8, 16}})->UseRealTime();
+
 }  // namespace
 }  // namespace mercer
 

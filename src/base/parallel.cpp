@@ -164,6 +164,19 @@ int threads() {
   return count > 0 ? count : core_count();
 }
 
+void parallel_rows(Index rows, Index numbers_in_row, const std::function<void(Index first, Index end)>& work) {
+  constexpr Index worthwhile = 1 << 14;
+  const Index stretch = std::max<Index>(1, worthwhile / std::max<Index>(1, numbers_in_row));
+  parallel_for((rows + stretch - 1) / stretch,
+               [&](Index task) { work(task * stretch, std::min(rows, (task + 1) * stretch)); });
+}
+
+void Milestone::wait_for(Index value) const {
+  if (reached_.load() >= value) return;
+  if (threads() <= core_count()) wait_awake([&] { return reached_.load() >= value; });
+  for (Index reached = reached_.load(); reached < value; reached = reached_.load()) reached_.wait(reached);
+}
+
 void parallel_for(Index count, const std::function<void(Index)>& task) {
   if (count <= 0) return;
   const int size = threads();

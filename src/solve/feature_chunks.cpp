@@ -12,8 +12,7 @@
 namespace mercer {
 namespace {
 
-/// The stretches of a slot, one after the other. Threads take them in order, so whoever has to wait waits for one that is
-/// being worked on.
+/// The stretches of a slot, one after the other.
 class Turns {
  public:
   explicit Turns(Index slots) : done_(static_cast<std::size_t>(slots)) {}
@@ -26,25 +25,24 @@ class Turns {
         : turns_(turns),
           done_(turns.done_[static_cast<std::size_t>(stretch) % turns.done_.size()]),
           mine_(stretch / static_cast<Index>(turns.done_.size())) {
-      for (Index done = done_.load(); done < mine_; done = done_.load()) done_.wait(done);
+      done_.wait_for(mine_);
     }
     ~Turn() {
       if (std::uncaught_exceptions() > exceptions_) turns_.failed_ = true;
-      done_.store(mine_ + 1);
-      done_.notify_all();
+      done_.reach(mine_ + 1);
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
     Turns& turns_;
-    std::atomic<Index>& done_;
+    Milestone& done_;
     Index mine_;
     int exceptions_ = std::uncaught_exceptions();
   };
 
  private:
-  std::vector<std::atomic<Index>> done_;  ///< of every slot
+  std::vector<Milestone> done_;  ///< of every slot
   std::atomic<bool> failed_ = false;
 };
 
@@ -111,7 +109,7 @@ void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& bef
   // Until the next block a moment passes at most, and rows that are read from a file take little memory.
   constexpr Index most_blocks = 8;
   constexpr double features = 1 << 28;
-  constexpr double numbers = 1 << 20;
+  constexpr double numbers = 1 << 22;
   const auto width = static_cast<double>(rows_.input_count() + rows_.target_count() + 1);
   const double most_rows = std::min(features / static_cast<double>(std::max<Index>(1, map_.columns())), numbers / width);
   const auto blocks = static_cast<Index>(std::min(most_rows / static_cast<double>(block_rows()), 1.0 * most_blocks));

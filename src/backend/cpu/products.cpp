@@ -142,9 +142,22 @@ void mirror_lower(MutMatrix a) {
 }
 
 std::vector<double> column_dots(ConstMatrix a, ConstMatrix b) {
-  std::vector<double> dots(static_cast<std::size_t>(a.cols), 0.0);
-  for (Index i = 0; i < a.rows; ++i) {
-    for (Index k = 0; k < a.cols; ++k) dots[static_cast<std::size_t>(k)] += a(i, k) * b(i, k);
+  constexpr Index stretch = 512;
+  const auto cols = static_cast<std::size_t>(a.cols);
+  Matrix<double> parts(ceil_div(a.rows, stretch), a.cols);
+  parallel_rows(parts.rows(), stretch * a.cols, [&](Index first, Index end) {
+    for (Index part = first; part < end; ++part) {
+      double* sum = parts.row(part).data();
+      for (Index i = part * stretch; i < std::min(a.rows, (part + 1) * stretch); ++i) {
+        const double* left = a.row(i).data();
+        const double* right = b.row(i).data();
+        for (std::size_t k = 0; k < cols; ++k) sum[k] += left[k] * right[k];
+      }
+    }
+  });
+  std::vector<double> dots(cols, 0.0);
+  for (Index part = 0; part < parts.rows(); ++part) {
+    for (std::size_t k = 0; k < cols; ++k) dots[k] += parts.row(part)[k];
   }
   return dots;
 }

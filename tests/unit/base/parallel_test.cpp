@@ -37,6 +37,38 @@ TEST_F(Parallel, EachIndexOnce) {
   }
 }
 
+TEST_F(Parallel, RowsInStretchesThatAreWorthIt) {
+  set_threads(3);
+  for (const Index width : {0, 1, 100, 1 << 20}) {
+    for (const Index rows : {0, 1, 5000}) {
+      std::vector<std::atomic<int>> seen(static_cast<std::size_t>(rows));
+      std::atomic<int> stretches = 0;
+      parallel_rows(rows, width, [&](Index first, Index end) {
+        ++stretches;
+        for (Index i = first; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
+      });
+      EXPECT_EQ(std::vector<int>(seen.begin(), seen.end()), std::vector<int>(static_cast<std::size_t>(rows), 1));
+      EXPECT_LE(stretches, 1 + rows * width / (1 << 13));
+    }
+  }
+}
+
+/// Tasks that each need the one before them, with a thread for every core and with more.
+TEST_F(Parallel, TasksBuildOnEachOther) {
+  for (const int count : {1, 2, 7}) {
+    set_threads(count);
+    Milestone done;
+    std::vector<Index> sums(500, 0);
+    parallel_for(499, [&](Index i) {
+      const auto at = static_cast<std::size_t>(i);
+      done.wait_for(i);
+      sums[at + 1] = sums[at] + i;
+      done.reach(i + 1);
+    });
+    EXPECT_EQ(sums.back(), 498 * 499 / 2);
+  }
+}
+
 TEST_F(Parallel, NothingForNoTasks) {
   parallel_for(0, [](Index) { FAIL(); });
   parallel_for(-3, [](Index) { FAIL(); });

@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+#include "backend/backend.hpp"
+#include "backend/cpu/blas.hpp"
+#include "base/checked.hpp"
+#include "base/parallel.hpp"
+
+namespace mercer {
+namespace {
+
+template <class Real>
+auto trsm() {
+  if constexpr (std::is_same_v<Real, float>) {
+    return blas().strsm;
+  } else {
+    return blas().dtrsm;
+  }
+}
+
+/// B := L⁻¹B or L⁻ᵀB on a strip of columns. Column-major, B is Bᵀ: solve from the right with U = Lᵀ.
+template <class Real>
+void solve_strip(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) {
+  const int m = checked_int(b.cols, "a matrix dimension");
+  const int n = checked_int(l.rows, "a matrix dimension");
+  const int lda = checked_int(l.stride, "a stride");
+  const int ldb = checked_int(b.stride, "a stride");
+  const Real one = 1;
+  trsm<Real>()("R", "U", transposed ? "T" : "N", "N", &m, &n, &one, l.data, &lda, b.data, &ldb);
+}
+
+/// For few columns all of the time goes into reading L, which a BLAS would also copy. The columns of B are then the rows of
+/// X (k × n). A task solves for a band of X, given what others have found so far: all threads read L at once, and nobody
+/// waits but for the numbers of bands that are still being found. Sums are the same for any number of threads.
+template <class Real>
+class FewColumns {
+ public:
+  static constexpr Index most = 64;  ///< rows of X
+
+  FewColumns(MatrixView<const Real> l, MatrixView<Real> x) : l_(l), x_(x) {}
+
+  /// X := X L⁻ᵀ, from the first band on: x_i = (x_i - Σ_{j<i} x_j l_ij)/l_ii.
+  void solve() const {
+    constexpr Index band = 64;
+    Milestone known;
+    parallel_for((l_.rows + band - 1) / band, [&](Index task) {
+      const Index first = task * band;
+      const Index end = std::min(l_.rows, first + band);
+      // Many at a time where they were found long ago, the last ones one by one.
+      for (Index from = 0, to = 0; from < first; from = to) {
+        to = from + band * (from + 16 * band < first ? 16 : from + 4 * band < first ? 4 : 1);
+        known.wait_for(to);
+        take_off(from, to, first, end);
+      }
+      for (Index top = first; top < end; top += small) {
+        const Index bottom = std::min(end, top + small);
+        if (top > first) take_off(first, top, top, bottom);
+        Corner corner;
+        for (Index i = top; i < bottom; ++i) {
+          for (Index j = top; j <= i; ++j) corner.set(j - top, i - top, l_(i, j));
+        }
+        for (Index k = 0; k < x_.rows; ++k) {
+          corner.solve(x_.row(k).subspan(at(top), at(bottom - top)), [](Index step) { return step; });
+        }
+      }
+      known.reach(end);
+    });
+  }
+
+  /// X := X L⁻¹, from the last band on: x_i = (x_i - Σ_{j>i} x_j l_ji)/l_ii. Wider bands: rows of L are read in pieces.
+  void solve_transposed() const {
+    constexpr Index band = 256;
+    const Index n = l_.rows;
+    const Index bands = (n + band - 1) / band;
+    Matrix<Real> minus(n, x_.rows);  // -Xᵀ, as far as it is known
+    Milestone known;                 // from the last column on
+    parallel_for(bands, [&](Index task) {
+      const Index first = (bands - 1 - task) * band;
+      const Index end = std::min(n, first + band);
+      for (Index bottom = n, top = 0; bottom > end; bottom = top) {
+        top = (bottom - 1) / band * band;
+        known.wait_for(n - top);
+        take_off_transposed(minus, top, bottom, first, end);
+      }
+      for (Index top = first + (end - first - 1) / small * small; top >= first; top -= small) {
+        const Index bottom = std::min(end, top + small);
+        Corner corner;
+        for (Index j = top; j < bottom; ++j) {
+          for (Index i = top; i <= j; ++i) corner.set(j - top, i - top, l_(j, i));
+        }
+        for (Index k = 0; k < x_.rows; ++k) {
+          corner.solve(x_.row(k).subspan(at(top), at(bottom - top)), [](Index step) { return small - 1 - step; });
+          for (Index i = top; i < bottom; ++i) minus(i, k) = -x_(k, i);
+        }
+        if (top > first) take_off_transposed(minus, top, bottom, first, top);
+      }
+      known.reach(n - first);
+    });
+  }
+
+ private:
+  static constexpr Index small = 32;
+
+  static constexpr std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+  /// A small triangle, with ones on its diagonal where L ends before it does: loops of one length.
+  class Corner {
+   public:
+    Corner() { inverse_.fill(1); }
+    /// What x_j contributes to x_i, or has to be divided by.
+    void set(Index j, Index i, Real value) {
+      if (i == j) {
+        inverse_[at(j)] = 1 / value;
+      } else {
+        factor_[at(j * small + i)] = value;
+      }
+    }
+    template <class Order>
+    void solve(std::span<Real> x, const Order& order) const {
+      std::array<Real, at(small)> y{};
+      std::ranges::copy(x, y.begin());
+      for (Index step = 0; step < small; ++step) {
+        const Index j = order(step);
+        const Real known = y[at(j)] * inverse_[at(j)];
+        const Real* factor = factor_.data() + j * small;
+        for (Index i = 0; i < small; ++i) y[at(i)] -= factor[i] * known;
+        y[at(j)] = known;
+      }
+      std::copy_n(y.begin(), x.size(), x.begin());
+    }
+
+   private:
+    std::array<Real, at(small)> inverse_;
+    std::array<Real, at(small* small)> factor_{};  ///< 0 where there is nothing to contribute
+  };
+
+  /// What columns [from, to) of X contribute to columns [top, bottom), no more than 64: by those rows of L.
+  void take_off(Index from, Index to, Index top, Index bottom) const {
+    std::array<Real, at(64 * most)> sums;  // NOLINT(cppcoreguidelines-pro-type-member-init): all that is read is written
+    const MatrixView<Real> f(sums.data(), bottom - top, x_.rows);
+    thin_forward<Real>(l_.row_range(top, f.rows).col_range(from, to - from), x_.col_range(from, to - from), f);
+    for (Index i = 0; i < f.rows; ++i) {
+      for (Index k = 0; k < f.cols; ++k) x_(k, top + i) -= f(i, k);
+    }
+  }
+  /// What columns [top, bottom) of X contribute to columns [from, to): by those rows of L.
+  void take_off_transposed(MatrixView<const Real> minus, Index top, Index bottom, Index from, Index to) const {
+    const Index rows = bottom - top;
+    thin_adjoint<Real>(l_.row_range(top, rows).col_range(from, to - from), minus.row_range(top, rows), true,
+                       x_.col_range(from, to - from));
+  }
+
+  MatrixView<const Real> l_;
+  MatrixView<Real> x_;
+};
+
+enum class Sides { lower, transposed, both };
+
+template <class Real>
+void solve_triangular(MatrixView<const Real> l, MatrixView<Real> b, Sides sides) {
+  constexpr Index strip = 64;
+  constexpr Index large = 1024;  // below, L is not read for long
+  if (l.rows == 0 || b.cols == 0) return;
+  if (b.cols <= FewColumns<Real>::most && l.rows >= large) {  // the probes of a trace among them
+    Matrix<Real> x(b.cols, b.rows);
+    parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
+      for (Index i = first; i < end; ++i) {
+        for (Index k = 0; k < b.cols; ++k) x(k, i) = b(i, k);
+      }
+    });
+    const FewColumns<Real> columns(l, x);
+    if (sides != Sides::transposed) columns.solve();
+    if (sides != Sides::lower) columns.solve_transposed();
+    parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
+      for (Index i = first; i < end; ++i) {
+        for (Index k = 0; k < b.cols; ++k) b(i, k) = x(k, i);
+      }
+    });
+    return;
+  }
+  parallel_for((b.cols + strip - 1) / strip, [&](Index task) {
+    const MatrixView<Real> part = b.col_range(task * strip, std::min(strip, b.cols - task * strip));
+    if (sides != Sides::transposed) solve_strip<Real>(l, part, false);
+    if (sides != Sides::lower) solve_strip<Real>(l, part, true);
+  });
+}
+
+}  // namespace
+
+void solve_lower(ConstMatrix l, MutMatrix b) {
+  solve_triangular<double>(l, b, Sides::lower);
+}
+void solve_lower(MatrixView<const float> l, MatrixView<float> b) {
+  solve_triangular<float>(l, b, Sides::lower);
+}
+void solve_lower_transposed(ConstMatrix l, MutMatrix b) {
+  solve_triangular<double>(l, b, Sides::transposed);
+}
+void cholesky_solve(ConstMatrix l, MutMatrix b) {
+  solve_triangular<double>(l, b, Sides::both);
+}
+void cholesky_solve(MatrixView<const float> l, MatrixView<float> b) {
+  solve_triangular<float>(l, b, Sides::both);
+}
+
+}  // namespace mercer
