@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "base/parallel.hpp"
 #include "base/progress.hpp"
 #include "solve/lanczos.hpp"
 
@@ -116,16 +117,21 @@ class BlockCg {
     return largest_of(
         judged_, [&](std::size_t k) { return bb_[k] == 0 ? 0.0 : 3 * gain_ * std::sqrt(rz_[k] * largest_[k] / bb_[k]); });
   }
-  /// max over the judged columns of √(rᵀM⁻¹r/xᵀb), of `share` of r and the drift, and of what is wished of ‖M⁻¹r‖, with
-  /// z_ = M⁻¹r; not a number where x or M is none.
-  double relative_energy(const std::vector<double>& rz, double share = 1, bool drifts = false) const {
-    const std::vector<double> xb = column_dots(x_, b_);
-    const std::vector<double> zz = column_dots(z_, z_);
+  /// What energies are made of, of every column, with z_ = M⁻¹r.
+  struct Sizes {
+    std::vector<double> rz;
+    std::vector<double> zz;
+    std::vector<double> xb;
+  };
+  Sizes sizes(std::vector<double> rz) const { return {std::move(rz), column_dots(z_, z_), column_dots(x_, b_)}; }
+  /// max over the judged columns of √(rᵀM⁻¹r/xᵀb), of `share` of r and the drift, and of what is wished of ‖M⁻¹r‖; not a
+  /// number where x or M is none.
+  double relative_energy(const Sizes& now, double share = 1, bool drifts = false) const {
     return largest_of(judged_, [&](std::size_t k) {
       if (bb_[k] == 0) return 0.0;
-      const double energy = share * std::sqrt(options_.most_ratio * rz[k]) + (drifts ? drift_.energy(k) : 0.0);
-      const double solution = options_.solution_share * options_.most_ratio * share * std::sqrt(zz[k]);
-      return std::max(energy, solution) / std::sqrt(xb[k]);
+      const double energy = share * std::sqrt(options_.most_ratio * now.rz[k]) + (drifts ? drift_.energy(k) : 0.0);
+      const double solution = options_.solution_share * options_.most_ratio * share * std::sqrt(now.zz[k]);
+      return std::max(energy, solution) / std::sqrt(now.xb[k]);
     });
   }
   bool within(double residual, double energy) const {
@@ -144,15 +150,16 @@ class BlockCg {
     if (outcome_.residual < 1)
       digits_ = std::max(digits_, std::log(std::max(outcome_.residual, options_.tolerance)) / std::log(options_.tolerance));
     report(progress, "conjugate gradients", digits_);
-    outcome_.energy = relative_energy(rz_);
+    const Sizes now = sizes(rz_);
+    outcome_.energy = relative_energy(now);
     const double claim = outcome_.residual + off();
     const double expected = foreseen() + off();
     double energy = 0;
     double next_energy = 0;
     bool here = false;
     const auto judge = [&] {
-      energy = relative_energy(rz_, 1, true);
-      next_energy = relative_energy(rz_, 3 * gain_, true);
+      energy = relative_energy(now, 1, true);
+      next_energy = relative_energy(now, 3 * gain_, true);
       here = within(claim, energy);
       near_ = here || within(expected, next_energy);
     };
@@ -255,7 +262,7 @@ class BlockCg {
   bool settled(const Matrix<double>& truth) {
     if (outcome_.residual > options_.tolerance) return false;
     precondition_(truth, z_);
-    outcome_.energy = relative_energy(column_dots(truth, z_));
+    outcome_.energy = relative_energy(sizes(column_dots(truth, z_)));
     const bool falls = outcome_.energy < 0.5 * least_energy_;
     least_energy_ = outcome_.energy;
     if (within(outcome_.residual, outcome_.energy) || !falls) return true;
@@ -301,13 +308,15 @@ class BlockCg {
       steps_since_ = 0;
     }
     for (std::size_t k = at(fresh); k < step_.size(); ++k) step_[k] = curvature[k] > 0 ? rz_[k] / curvature[k] : 0.0;
-    for (Index i = 0; i < r_.rows(); ++i) {
-      for (Index k = 0; k < fresh; ++k) r_(i, k) = residual(i, k);
-      for (Index k = fresh; k < r_.cols(); ++k) {
-        x_(i, k) += step_[at(k)] * direction_(i, k);
-        r_(i, k) -= step_[at(k)] * image_(i, k);
+    parallel_rows(r_.rows(), 4 * r_.cols(), [&](Index first, Index end) {
+      for (Index i = first; i < end; ++i) {
+        for (Index k = 0; k < fresh; ++k) r_(i, k) = residual(i, k);
+        for (Index k = fresh; k < r_.cols(); ++k) {
+          x_(i, k) += step_[at(k)] * direction_(i, k);
+          r_(i, k) -= step_[at(k)] * image_(i, k);
+        }
       }
-    }
+    });
     precondition_(r_, z_);
     const std::vector<double> next = column_dots(r_, z_);
     std::vector<double> beta(next.size(), 0.0);
@@ -321,9 +330,11 @@ class BlockCg {
       beta[k] = next[k] / rz_[k];
       if (k < at(judged_)) gain_ = std::max(gain_, std::sqrt(std::max(beta[k], 0.0)));
     }
-    for (Index i = 0; i < r_.rows(); ++i) {
-      for (Index k = 0; k < r_.cols(); ++k) direction_(i, k) = z_(i, k) + beta[at(k)] * direction_(i, k);
-    }
+    parallel_rows(r_.rows(), 2 * r_.cols(), [&](Index first, Index end) {
+      for (Index i = first; i < end; ++i) {
+        for (Index k = 0; k < r_.cols(); ++k) direction_(i, k) = z_(i, k) + beta[at(k)] * direction_(i, k);
+      }
+    });
     rz_ = next;
   }
 

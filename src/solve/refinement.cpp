@@ -69,7 +69,7 @@ struct Refinement::Systems {
   Matrix<double> factor;        ///< L of the preconditioner; or empty:
   Matrix<float> single_factor;  ///< the same where float will do; or empty:
   Eigen eigen;                  ///< the eigenbasis that several gains share
-  double shift = 0;  ///< of the preconditioner, beyond the ridge
+  double shift = 0;             ///< of the preconditioner, beyond the ridge
   double trace = 0;
   double gram_norm = 0;  ///< ‖G‖_F
 
@@ -102,17 +102,21 @@ struct Refinement::Systems {
     }
     if (!single_factor.empty()) {
       Matrix<float> narrow(r.rows, r.cols);
-      for (Index i = 0; i < narrow.rows(); ++i) {
-        for (Index k = 0; k < narrow.cols(); ++k) narrow(i, k) = static_cast<float>(r(i, k));
-      }
+      parallel_rows(narrow.rows(), narrow.cols(), [&](Index first, Index end) {
+        for (Index i = first; i < end; ++i) {
+          for (Index k = 0; k < narrow.cols(); ++k) narrow(i, k) = static_cast<float>(r(i, k));
+        }
+      });
       cholesky_solve(single_factor.view(), narrow.view());
-      for (Index i = 0; i < narrow.rows(); ++i) std::ranges::copy(narrow.row(i), z.row(i).begin());
+      parallel_rows(narrow.rows(), narrow.cols(), [&](Index first, Index end) {
+        for (Index i = first; i < end; ++i) std::ranges::copy(narrow.row(i), z.row(i).begin());
+      });
       return;
     }
     Matrix<double> rotated(r.rows, r.cols);
     gemm<double>(false, false, 1.0, eigen.vectors, r, 0.0, rotated);
     for (Index i = 0; i < rotated.rows(); ++i) {
-      for (Index k = 0; k < rotated.cols(); ++k) rotated(i, k) /= gain[at(k)] * eigen.values[at(i)] + ridge;
+      for (Index k = 0; k < rotated.cols(); ++k) rotated(i, k) /= gain[at(k) % gain.size()] * eigen.values[at(i)] + ridge;
     }
     gemm<double>(true, false, 1.0, eigen.vectors, rotated, 0.0, z);
   }

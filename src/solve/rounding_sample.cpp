@@ -125,24 +125,32 @@ SampledErrors RoundingSample::errors(Index size, Index columns,
     seen.sum += slot.seen.sum;
     seen.square += slot.seen.square;
   }
+  std::vector<std::size_t> firsts;  // of the groups that have rows
+  for (std::size_t first = 0; first < std::min(most_groups, slots_.size()); ++first) {
+    bool any = false;
+    for (std::size_t k = first; k < slots_.size(); k += most_groups) any = any || !slots_[k].difference.empty();
+    if (any) firsts.push_back(first);
+  }
   SampledErrors errors;
-  errors.groups.resize(std::min(most_groups, slots_.size()));
-  parallel_for(static_cast<Index>(errors.groups.size()), [&](Index first) {
+  errors.columns = columns;
+  // Without any, one of no weight, which says nothing.
+  errors.groups = Matrix<double>(size, columns * std::max<Index>(1, static_cast<Index>(firsts.size())));
+  parallel_for(static_cast<Index>(firsts.size()), [&](Index group) {
     Matrix<double> s;
-    for (std::size_t k = at(first); k < slots_.size(); k += most_groups) {
+    for (std::size_t k = firsts[at(group)]; k < slots_.size(); k += most_groups) {
       const Slot& slot = slots_[k];
       if (slot.difference.empty()) continue;
       if (s.empty()) s = Matrix<double>(slot.difference.cols(), slot.difference.rows());
-      for (Index c = 0; c < s.rows(); ++c) {
-        for (Index j = 0; j < s.cols(); ++j) s(c, j) += slot.difference(j, c) - mean_[at(c)] * slot.ones[at(j)];
+      constexpr Index tile = 64;  // of s, which is written across
+      for (Index first = 0; first < s.rows(); first += tile) {
+        for (Index j = 0; j < s.cols(); ++j) {
+          for (Index c = first; c < std::min(s.rows(), first + tile); ++c)
+            s(c, j) += slot.difference(j, c) - mean_[at(c)] * slot.ones[at(j)];
+        }
       }
     }
-    if (s.empty()) return;
-    errors.groups[at(first)] = Matrix<double>(size, columns);
-    reduce(s, errors.groups[at(first)]);
+    reduce(s, errors.group(group));
   });
-  std::erase_if(errors.groups, [](const Matrix<double>& g) { return g.empty(); });
-  if (errors.groups.empty()) errors.groups.emplace_back(size, columns);  // of no weight: says nothing
   errors.alike = passed.sum / seen.sum;
   errors.by_chance = passed.square / seen.square;
   return errors;

@@ -15,10 +15,13 @@ double trace_of(MatrixView<const Real> factor) {
   const Index probes = exact ? factor.rows : 64;
   const Stream stream(0, "trace");
   Matrix<Real> z(factor.rows, probes);
-  parallel_for(z.rows(), [&](Index k) {
-    for (Index s = 0; s < probes; ++s) {
-      const bool positive = (stream.bits(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s)) & 1U) != 0;
-      z(k, s) = static_cast<Real>(exact ? (k == s ? 1.0 : 0.0) : (positive ? 1.0 : -1.0));
+  parallel_rows(z.rows(), probes, [&](Index first, Index end) {
+    for (Index k = first; k < end; ++k) {
+      const std::uint64_t signs = stream.bits(static_cast<std::uint64_t>(k), 0);
+      for (Index s = 0; s < probes; ++s) {
+        const bool positive = ((signs >> static_cast<unsigned>(s % 64)) & 1U) != 0;
+        z(k, s) = static_cast<Real>(exact ? (k == s ? 1.0 : 0.0) : (positive ? 1.0 : -1.0));
+      }
     }
   });
   solve_lower(factor, z);

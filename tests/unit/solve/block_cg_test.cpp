@@ -24,7 +24,9 @@ struct Problem {
     for (Index i = 0; i < size; ++i) out(i, 0) = lambda[at(i)] * in(i, 0);
   }
   void precondition(ConstMatrix in, MutMatrix out) const {
-    for (Index i = 0; i < size; ++i) out(i, 0) = in(i, 0) / m[at(i)];
+    for (Index i = 0; i < size; ++i) {
+      for (Index k = 0; k < in.cols; ++k) out(i, k) = in(i, k) / m[at(i)];
+    }
   }
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -51,15 +53,14 @@ TEST(BlockCg, WhatIsVouchedForIsTrue) {
       for (Index i = 0; i < out.rows; ++i) norm += out(i, 0) * out(i, 0);
       const double each = noise * std::sqrt(norm / static_cast<double>(out.rows));
       ++passes;
-      SampledErrors errors{.groups = {}, .alike = 50, .by_chance = 50, .caution = 3};
-      for (int g = 0; g < 8; ++g) errors.groups.emplace_back(out.rows, 1);
+      SampledErrors errors{.columns = 1, .groups = Matrix<double>(out.rows, 8), .alike = 50, .by_chance = 50, .caution = 3};
       for (Index i = 0; i < out.rows; ++i) {
         const double off = each * problem.stream.normal(static_cast<std::uint64_t>(i), 1 + passes);
         out(i, 0) += off;
         // Other errors of the same kind, as those of a fiftieth of the rows are.
-        for (std::uint64_t g = 0; g < 8; ++g) {
-          errors.groups[g](i, 0) =
-              each / 20 * problem.stream.normal(static_cast<std::uint64_t>(i), (1U << 20U) + 8 * passes + g);
+        for (Index g = 0; g < 8; ++g) {
+          const std::uint64_t draw_of_group = (1U << 20U) + 8 * passes + static_cast<std::uint64_t>(g);
+          errors.groups(i, g) = each / 20 * problem.stream.normal(static_cast<std::uint64_t>(i), draw_of_group);
         }
       }
       return errors;

@@ -170,7 +170,7 @@ TEST(BlockCg, RoughApplicationsAndOneToTheSolutionItself) {
       exact(in, truth);
       off(in, out);
       for (Index i = 0; i < in.rows; ++i) truth(i, 0) -= out(i, 0);
-      return SampledErrors{{truth}};
+      return SampledErrors{.columns = 1, .groups = truth};
     };
     Matrix<double> b(n, 1);
     std::ranges::fill(b.values(), 1.0);
@@ -198,7 +198,7 @@ TEST(BlockCg, ErrorsThatAreUnderstatedAreFoundOut) {
     off(in, out);
     Matrix<double> understated(in.rows, 1);
     understated(0, 0) = 1e-7;
-    return SampledErrors{{understated}};
+    return SampledErrors{.columns = 1, .groups = understated};
   };
   Matrix<double> b(100, 1);
   std::ranges::fill(b.values(), 1.0);

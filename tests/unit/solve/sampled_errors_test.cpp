@@ -16,17 +16,14 @@ constexpr Index size = 4000;
 /// directions of `size` numbers.
 SampledErrors sample(double alike, double by_chance, Index rows_in_group) {
   const Stream stream(5, "errors");
-  SampledErrors errors;
-  errors.alike = 50;
-  errors.by_chance = 50;
-  for (std::uint64_t g = 0; g < 8; ++g) {
-    Matrix<double> group(size, 1);
-    for (Index i = 0; i < size; ++i) {
-      const auto row = static_cast<std::uint64_t>(i);
-      group(i, 0) = alike * static_cast<double>(rows_in_group) * stream.normal(row, 100) +
-                    by_chance * std::sqrt(static_cast<double>(rows_in_group)) * stream.normal(row, g);
+  SampledErrors errors{.columns = 1, .groups = Matrix<double>(size, 8), .alike = 50, .by_chance = 50};
+  for (Index i = 0; i < size; ++i) {
+    const auto row = static_cast<std::uint64_t>(i);
+    for (Index g = 0; g < 8; ++g) {
+      errors.groups(i, g) =
+          alike * static_cast<double>(rows_in_group) * stream.normal(row, 100) +
+          by_chance * std::sqrt(static_cast<double>(rows_in_group)) * stream.normal(row, static_cast<std::uint64_t>(g));
     }
-    errors.groups.push_back(std::move(group));
   }
   return errors;
 }
@@ -49,7 +46,9 @@ TEST(SampledErrors, TellWhatIsAlikeFromWhatIsByChance) {
 TEST(SampledErrors, InAnotherNormAndOfSums) {
   const SampledErrors errors = sample(0.1, 1, 30);
   const BlockOperator quarter = [](ConstMatrix in, MutMatrix out) {
-    for (Index i = 0; i < in.rows; ++i) out(i, 0) = in(i, 0) / 4;
+    for (Index i = 0; i < in.rows; ++i) {
+      for (Index k = 0; k < in.cols; ++k) out(i, k) = in(i, k) / 4;
+    }
   };
   const double one = errors.norms().front();
   EXPECT_NEAR(errors.norms(quarter).front(), one / 2, 1e-12 * one);
@@ -63,9 +62,36 @@ TEST(SampledErrors, InAnotherNormAndOfSums) {
   EXPECT_NEAR(sum.norms().front(), 3 * one, 1e-12 * one);
 }
 
+/// Two sums side by side are what each of them is alone, with a matrix of its own.
+TEST(SampledErrors, OfSeveralSums) {
+  const SampledErrors one = sample(0.1, 1, 30);
+  SampledErrors two{.columns = 2, .groups = Matrix<double>(size, 16), .alike = 50, .by_chance = 50};
+  for (Index i = 0; i < size; ++i) {
+    for (Index g = 0; g < 8; ++g) {
+      two.group(g)(i, 0) = one.groups(i, g);
+      two.group(g)(i, 1) = 5 * one.groups(i, g);
+    }
+  }
+  const BlockOperator inverses = [](ConstMatrix in, MutMatrix out) {
+    for (Index i = 0; i < in.rows; ++i) {
+      for (Index k = 0; k < in.cols; ++k) out(i, k) = in(i, k) / (k % 2 == 0 ? 4 : 9);
+    }
+  };
+  const double norm = one.norms().front();
+  EXPECT_NEAR(two.norms()[0], norm, 1e-12 * norm);
+  EXPECT_NEAR(two.norms()[1], 5 * norm, 1e-11 * norm);
+  EXPECT_NEAR(two.norms(inverses)[0], norm / 2, 1e-12 * norm);
+  EXPECT_NEAR(two.norms(inverses)[1], 5 * norm / 3, 1e-11 * norm);
+  SampledErrors sum;
+  sum.add(SampledErrors(two), {1.0, 1.0});
+  sum.add(SampledErrors(two), {1.0, -3.0});
+  EXPECT_NEAR(sum.norms()[0], 2 * norm, 1e-11 * norm);
+  EXPECT_NEAR(sum.norms()[1], 10 * norm, 1e-11 * norm);
+}
+
 TEST(SampledErrors, WhatIsNotFiniteSaysNothing) {
   SampledErrors errors = sample(0.1, 1, 30);
-  errors.groups[3](7, 0) = std::numeric_limits<double>::quiet_NaN();
+  errors.groups(7, 3) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(std::isinf(errors.norms().front()));
   errors = sample(0.1, 1, 30);
   errors.alike = std::numeric_limits<double>::infinity();  // no weight in the sample
