@@ -67,7 +67,7 @@ void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options,
   }
   problem.inputs = Matrix<double>(ConstMatrix(inputs.data(), kept, recipe.inputs()));
   problem.targets = Matrix<double>(ConstMatrix(targets.data(), kept, p));
-  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+  const Uncertainty keep = wished_uncertainty(recipe, options);
   PenaltyPath path;
   Stopwatch watch;
   state.exact = solve_exact(problem, options.penalty, keep, &path, options.progress);
@@ -184,6 +184,10 @@ RidgeStatistics accumulate_recipe(RowSource& raw_rows, const Recipe& recipe, Pro
   return accumulate(map, rows, recipe.precision, progress);
 }
 
+Uncertainty wished_uncertainty(const Recipe& recipe, const FitOptions& options) {
+  return recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+}
+
 Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, const FitOptions& options) {
   const Stopwatch total;
   check_options(options, false);
@@ -194,7 +198,7 @@ Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, 
     fail_argument("the statistics do not belong to this recipe: their shape is different");
   }
   const NormalSystem system = normal_system(statistics, state->map->coupling(), recipe.intercept);
-  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+  const Uncertainty keep = wished_uncertainty(recipe, options);
   FitSummary& summary = state->summary;
   summary.rows = statistics.rows;
   if (options.penalty) {

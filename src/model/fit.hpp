@@ -23,6 +23,9 @@ RidgeStatistics accumulate_recipe(RowSource& raw_rows, const Recipe& recipe, Pro
 /// generalised cross-validation error.
 Model solve_statistics(const Recipe& recipe, const RidgeStatistics& statistics, const FitOptions& options);
 
+/// What is to be kept for standard deviations: nothing for classes.
+Uncertainty wished_uncertainty(const Recipe& recipe, const FitOptions& options);
+
 /// The solver that `auto` takes, with the reason in words.
 struct SolverChoice {
   std::string solver;

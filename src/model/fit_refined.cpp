@@ -21,9 +21,9 @@ bool agree(const std::vector<double>& foretold, const std::vector<double>& noise
   return true;
 }
 
-/// A better Gram matrix costs about as much as so many passes: one pass is n·m, a Gram matrix n·m².
+/// A Gram matrix in float64 costs some less than so many passes: one pass is n·m, a Gram matrix n·m².
 int affordable_iterations(Index columns) {
-  return static_cast<int>(std::clamp<Index>(columns / 200, 12, 40));
+  return static_cast<int>(std::clamp<Index>(columns / 100, 20, 40));
 }
 
 struct Attempt {
@@ -45,6 +45,7 @@ class RefinedFit {
     wish.keep = keep();
     wish.most_iterations =
         options_.penalty ? affordable_iterations(state_.map->columns()) : Refinement::choosing_iterations(wish.tolerance);
+    wish.patience = options_.penalty ? 6 : 0;
     wish.plain = !options_.penalty;
     if (!options_.penalty) {
       const NormalSystem& system = refinement.system();
@@ -92,7 +93,7 @@ class RefinedFit {
     if (none) state_.summary.spread_error = 0;
   }
 
-  Uncertainty keep() const { return recipe_.classes.empty() ? parse_uncertainty(options_.uncertainty) : Uncertainty::none; }
+  Uncertainty keep() const { return wished_uncertainty(recipe_, options_); }
 
  private:
   bool single() const { return recipe_.precision == Precision::single_; }

@@ -62,7 +62,7 @@ constexpr double single_penalty = 1e-5;
 void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
                 Model::State& state) {
   FitSummary& summary = state.summary;
-  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+  const Uncertainty keep = wished_uncertainty(recipe, options);
   Stopwatch watch;
   const NormalSystem system = [&] {
     const RidgeStatistics statistics = accumulate(*state.map, rows, recipe.precision, options.progress);
@@ -87,7 +87,7 @@ void fit_direct(RowSource& rows, const Recipe& recipe, const FitOptions& options
 void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& options, const std::string& solver,
                    Model::State& state) {
   FitSummary& summary = state.summary;
-  const Uncertainty keep = recipe.classes.empty() ? parse_uncertainty(options.uncertainty) : Uncertainty::none;
+  const Uncertainty keep = wished_uncertainty(recipe, options);
   Stopwatch watch;
   if (!options.penalty) summary.penalty = pilot_penalty(rows, recipe, options, summary);
   summary.seconds["penalty"] = watch.seconds();

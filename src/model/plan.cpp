@@ -136,7 +136,7 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
     if (const auto bound = error_for(recipe.kernel, d, p, plan.diameter, 1 - confidence, frequencies, &ignored))
       row.guaranteed = *bound / plan.kernel_norm;
     row.memory_bytes = fit_bytes(map, plan.rows, options);
-    row.seconds = fit_flops(map, plan.rows, options) / plan.flops + pass_seconds(map, plan.rows, options);
+    row.seconds = fit_seconds(map, scaled, recipe, options, plan.flops);
     plan.table.push_back(row);
   }
   // Error falls like D^-1/2: carry the largest map's measurement over to the wanted error.

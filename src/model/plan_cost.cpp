@@ -10,6 +10,7 @@
 #include "base/resources.hpp"
 #include "base/text.hpp"
 #include "model/fit.hpp"
+#include "model/ridge_plan.hpp"
 
 namespace mercer {
 namespace {
@@ -130,6 +131,15 @@ double feature_rows(const FeatureMap& map, Index rows, const FitOptions& options
 
 double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options) {
   return static_cast<double>(rows) * std::pow(static_cast<double>(map.columns()), 2) + solve_flops(map, rows, options);
+}
+
+double fit_seconds(const FeatureMap& map, RowSource& scaled, const Recipe& recipe, const FitOptions& options, double flops) {
+  const Index rows = scaled.row_count();
+  if (!is_ridge(options) || choose_solver(map, rows, options).solver != "refined")
+    return fit_flops(map, rows, options) / flops + pass_seconds(map, rows, options);
+  const bool standard_deviations = wished_uncertainty(recipe, options) != Uncertainty::none;
+  return plan_ridge(map, scaled, recipe.precision, standard_deviations, options).seconds +
+         solve_flops(map, rows, options) / flops;
 }
 
 }  // namespace mercer

@@ -28,4 +28,8 @@ double pass_seconds(const FeatureMap& map, Index rows, const FitOptions& options
 /// the Gram update; without the features.
 double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options);
 
+/// Of a whole fit, given the flops per second of the Gram update: by what a few of the scaled rows cost where a coarse Gram
+/// matrix will be refined.
+double fit_seconds(const FeatureMap& map, RowSource& scaled, const Recipe& recipe, const FitOptions& options, double flops);
+
 }  // namespace mercer

@@ -95,12 +95,19 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
   }
   if (asked_for && plan.grams.empty()) plan.grams.push_back(GramPrecision::bf16);  // where it is not fast
   const bool any = !plan.grams.empty();
+  const auto foreseen = [&](GramPrecision gram) {
+    return foreseen_coarseness(gram, n * *options.penalty / row.feature_square);
+  };
   if (options.penalty && standard_deviations && !asked_for) {
-    const double ridge = n * *options.penalty / row.feature_square;
-    std::erase_if(plan.grams, [&](GramPrecision g) { return foreseen_coarseness(g, ridge) > RidgePlan::most_coarseness; });
+    std::erase_if(plan.grams, [&](GramPrecision g) { return foreseen(g) > RidgePlan::most_coarseness; });
   }
   // Where int8 is too coarse bf16, of a third of the noise, mostly is so too.
   if (!plan.grams.empty() && plan.grams.front() == GramPrecision::int8) std::erase(plan.grams, GramPrecision::bf16);
+  // Nor is a better one worth a try where the rounding of its sums makes it little better.
+  if (options.penalty && !asked_for) {
+    const auto little_better = [&](GramPrecision one, GramPrecision next) { return foreseen(next) > 0.5 * foreseen(one); };
+    plan.grams.erase(std::unique(plan.grams.begin(), plan.grams.end(), little_better), plan.grams.end());
+  }
   const std::string name = precision == Precision::single_ ? "float32" : "float64";
   const std::string direct = "a Gram matrix in " + name + " in one pass";
   const auto gram_seconds = [&](double speed) { return n * (row.read + row.anew + m * m / speed); };

@@ -71,7 +71,7 @@ class BlockCg {
   }
 
   BlockCgOutcome run(Progress* progress) {
-    while (!done(progress)) {
+    while (!done(progress) && !hopeless()) {
       if (wants_truth()) {
         if (from_truth()) break;
       } else if (exhausted()) {
@@ -136,6 +136,11 @@ class BlockCg {
   }
   bool within(double residual, double energy) const {
     return residual <= options_.tolerance && (energy <= options_.energy_tolerance || std::isinf(options_.energy_tolerance));
+  }
+  bool hopeless() const {
+    if (options_.patience == 0 || outcome_.iterations < options_.patience) return false;
+    const double gained = -std::log(outcome_.residual) / outcome_.iterations;
+    return 1.5 * gained * options_.most_iterations < -std::log(options_.tolerance);
   }
   bool last() const { return outcome_.iterations >= options_.most_iterations || std::isnan(outcome_.residual); }
   /// Errors of rough applications are estimates: nothing is claimed on them alone.

@@ -17,6 +17,9 @@ using RoughOperator = std::function<SampledErrors(ConstMatrix in, MutMatrix out)
 struct BlockCgOptions {
   double tolerance = 1e-10;  ///< relative residual to reach, of every column
   int most_iterations = 2000;
+  /// Iterations after which to give up where `most_iterations` will not do at one and a half times the pace so far
+  /// (residuals fall faster towards the end); 0: never.
+  int patience = 0;
   Index judged = -1;  ///< columns from the first on whose residuals count; -1: all. Others go along.
   RoundingModel rounding = {};
   RoughOperator rough = {};  ///< for most iterations, where given

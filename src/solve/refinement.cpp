@@ -330,6 +330,7 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   BlockCgOutcome outcome = block_cg(apply, precondition, systems.rhs, theta,
                                     {.tolerance = wish.tolerance,
                                      .most_iterations = wish.most_iterations,
+                                     .patience = wish.patience,
                                      .judged = count,
                                      .rounding = rounding_model(systems),
                                      .rough = rough_ && !wish.plain ? rough : RoughOperator(),

@@ -99,5 +99,29 @@ TEST(BlockCg, WhatIsVouchedForIsTrue) {
   EXPECT_GE(vouched, 1000);
 }
 
+/// Without a preconditioner worth the name, iterations that will not do are not made; with one, all that are needed.
+TEST(BlockCg, GivesUpWhereItWillNotDo) {
+  const auto run = [](double off, int patience) {
+    const Problem problem(3, 8, off);
+    Matrix<double> x(Problem::size, 1);
+    const auto apply = [&](ConstMatrix in, MutMatrix out) { problem.apply(in, out); };
+    const auto precondition = [&](ConstMatrix in, MutMatrix out) {
+      if (off < 1) return problem.precondition(in, out);
+      for (Index i = 0; i < in.rows; ++i) out(i, 0) = in(i, 0);
+    };
+    return block_cg(apply, precondition, problem.b, x, {.tolerance = 1e-9, .most_iterations = 30, .patience = patience},
+                    nullptr);
+  };
+  EXPECT_EQ(run(1, 0).iterations, 30);
+  const BlockCgOutcome given_up = run(1, 6);
+  EXPECT_GE(given_up.iterations, 6);
+  EXPECT_LT(given_up.iterations, 20);
+  EXPECT_GT(given_up.residual, 1e-4);
+  const BlockCgOutcome found = run(0.3, 6);
+  EXPECT_GT(found.iterations, 6);
+  EXPECT_EQ(found.iterations, run(0.3, 0).iterations);
+  EXPECT_LE(found.residual, 1e-9);
+}
+
 }  // namespace
 }  // namespace mercer
