@@ -10,12 +10,12 @@
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "common.hpp"
-#include "io/write.hpp"
 #include "kernel/evaluate.hpp"
 #include "kernel/resolve.hpp"
 #include "map/feature_map.hpp"
 #include "model/build_map.hpp"
 #include "model/recipe.hpp"
+#include "table_writer.hpp"
 
 namespace mercer::cli {
 namespace {
@@ -46,28 +46,12 @@ Index outputs_of(const OperatorKernel& kernel, Index inputs) {
   return 1;
 }
 
-/// The matrix as its file name wants it: .npy, or .csv with the columns k0, k1, …. Devices and pipes get NPY.
-class MatrixWriter {
- public:
-  MatrixWriter(const std::string& path, Index rows, Index cols) {
-    if (!path.ends_with(".csv")) {
-      npy_ = std::make_unique<NpyWriter>(path, rows, cols);
-      return;
-    }
-    std::vector<std::string> header;
-    for (Index j = 0; j < cols; ++j) header.push_back("k" + std::to_string(j));
-    csv_ = std::make_unique<CsvWriter>(path, header);
-  }
-  void append(ConstMatrix block) {
-    if (npy_) return npy_->append(block);
-    for (Index i = 0; i < block.rows; ++i) csv_->row(std::vector<double>(block.row(i).begin(), block.row(i).end()));
-  }
-  void commit() { npy_ ? npy_->commit() : csv_->commit(); }
-
- private:
-  std::unique_ptr<NpyWriter> npy_;
-  std::unique_ptr<CsvWriter> csv_;
-};
+/// The columns are k0, k1, …. Devices and pipes get NPY.
+TableWriter matrix_writer(const std::string& path, Index rows, Index cols) {
+  std::vector<std::string> header;
+  for (Index j = 0; j < cols; ++j) header.push_back("k" + std::to_string(j));
+  return {path, path.ends_with(".csv") ? TableWriter::Form::csv : TableWriter::Form::npy, header, rows};
+}
 
 void check_matrix_name(const Arguments& a) {
   if (!a.has("output")) fail_argument("mercer gram needs -o FILE.npy or FILE.csv");
@@ -115,7 +99,7 @@ int run_gram(const Arguments& a) {
   const OperatorKernel resolved = resolve(kernel, facts);
   const Index p = facts.outputs;
   const Index block = std::max<Index>(1, (Index{1} << 23) / checked_product(z.rows(), p, p));
-  MatrixWriter out(a.text("output"), checked_product(x.rows(), p), checked_product(z.rows(), p));
+  TableWriter out = matrix_writer(a.text("output"), checked_product(x.rows(), p), checked_product(z.rows(), p));
   std::shared_ptr<const FeatureMap> map;
   Matrix<double> dense_z;
   if (!recipe.exact()) {

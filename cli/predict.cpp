@@ -8,9 +8,9 @@
 #include "base/resources.hpp"
 #include "base/text.hpp"
 #include "common.hpp"
-#include "io/write.hpp"
 #include "model/state.hpp"
 #include "pictures.hpp"
+#include "table_writer.hpp"
 
 namespace mercer::cli {
 namespace {
@@ -56,12 +56,12 @@ struct Task {
   }
 };
 
-void write_row(const Task& task, double time, std::vector<std::string> cells, CsvWriter& out) {
+void write_row(const Task& task, double time, std::vector<std::string> cells, TableWriter& out) {
   if (task.timeline != nullptr) cells.insert(cells.begin(), format_time(*task.timeline, time));
-  out.row(cells);
+  out.append(cells);
 }
 
-void write_block(const Task& task, ConstMatrix inputs, CsvWriter& out) {
+void write_block(const Task& task, ConstMatrix inputs, TableWriter& out) {
   const Model& model = task.model;
   const bool with_std = task.with_std;
   Matrix<double> mean(inputs.rows, model.outputs());
@@ -94,7 +94,7 @@ void write_block(const Task& task, ConstMatrix inputs, CsvWriter& out) {
     }
     values.insert(values.end(), functions.row(i).begin(), functions.row(i).end());
     if (task.timeline == nullptr) {
-      out.row(values);
+      out.append(ConstMatrix(values.data(), 1, static_cast<Index>(values.size())));
       continue;
     }
     std::vector<std::string> cells;
@@ -103,7 +103,7 @@ void write_block(const Task& task, ConstMatrix inputs, CsvWriter& out) {
   }
 }
 
-Index predict_horizon(const Task& task, const std::vector<double>& times, CsvWriter& out) {
+Index predict_horizon(const Task& task, const std::vector<double>& times, TableWriter& out) {
   constexpr Index block_rows = 4096;
   const auto rows = static_cast<Index>(times.size());
   for (Index first = 0; first < rows; first += block_rows) {
@@ -113,7 +113,7 @@ Index predict_horizon(const Task& task, const std::vector<double>& times, CsvWri
   return rows;
 }
 
-Index predict_data(const Task& task, Dataset& data, Progress& progress, CsvWriter& out) {
+Index predict_data(const Task& task, Dataset& data, Progress& progress, TableWriter& out) {
   constexpr Index block_rows = 4096;
   RowBlock block;
   Index rows = 0;
@@ -209,7 +209,13 @@ int run_predict(const Arguments& a) {
     return 0;
   }
   const std::string output = a.has("output") ? a.text("output") : "-";
-  CsvWriter out(output, task.columns());
+  const bool npy = output.ends_with(".npy");
+  if (npy && (ahead || !model.classes().empty())) {
+    fail_argument("NPY holds numbers alone, and these predictions have a column of " +
+                  std::string(ahead ? "times" : "class names") + ": end -o " + mercer::quoted(output) + " in .csv");
+  }
+  TableWriter out(output, npy ? TableWriter::Form::npy : TableWriter::Form::csv, task.columns(),
+                  ahead ? static_cast<Index>(times.size()) : data->row_count());
   const Index rows = ahead ? predict_horizon(task, times, out) : predict_data(task, *data, progress, out);
   out.commit();
   if (output != "-")

@@ -57,7 +57,9 @@ const std::vector<Verb>& verbs() {
        run_fit},
       {"predict", "apply a model to new rows", "MODEL [DATA...]", 1, many,
        "Writes a CSV with one column per target, <target>_std with --std, <target>_lower and <target>_upper where the\n"
-       "model was fitted with --conformal (for classes: the label and one score per class).\n"
+       "model was fitted with --conformal (for classes: the label and one score per class). Where -o ends in .npy, the "
+       "numbers\n"
+       "are written as NPY instead (not with class names or the times of --horizon).\n"
        "Columns are matched by name where the file has names, else by position; targets need not be there. With --missing "
        "drop\n"
        "rows with missing inputs get empty predictions. --horizon N needs no data: it goes on after the last training row "

@@ -28,6 +28,18 @@ def test_first_lines_of_a_newcomer(run, smooth, tmp_path):
     assert "RMSE" in text and "30 rows" in text
 
 
+def test_predictions_as_npy(run, smooth, species, tmp_path):
+    run("fit", "train.csv", "--target", "y", "--map", "fourier:30", "-o", "m.mercer")
+    for name in ["p.csv", "p.npy"]:
+        run("predict", "m.mercer", "test.csv", "--std", "-o", name)
+    values = np.load(tmp_path / "p.npy")
+    assert values.dtype == np.float64 and values.shape == (30, 2)
+    assert (values == read_csv(tmp_path / "p.csv")[1].astype(float)).all()
+    run("fit", "species.csv", "--target", "kind", "--map", "fourier:10", "-o", "c.mercer")
+    failed = run("predict", "c.mercer", "species.csv", "-o", "c.npy", ok=False)
+    assert "class names: end -o 'c.npy' in .csv" in failed.err and not (tmp_path / "c.npy").exists()
+
+
 def test_without_output_nothing_is_written(run, smooth, tmp_path):
     before = sorted(tmp_path.iterdir())
     assert "-o model.mercer" in run("fit", "train.csv", "--target", "y", "--map", "fourier:10").out
