@@ -171,9 +171,17 @@ void parallel_rows(Index rows, Index numbers_in_row, const std::function<void(In
                [&](Index task) { work(task * stretch, std::min(rows, (task + 1) * stretch)); });
 }
 
+void Milestone::reach(Index value) {
+  Index reached = reached_.load();
+  while (reached < value && !reached_.compare_exchange_weak(reached, value)) {
+  }
+  reached_.notify_all();
+}
+
 void Milestone::wait_for(Index value) const {
   if (reached_.load() >= value) return;
-  if (threads() <= core_count()) wait_awake([&] { return reached_.load() >= value; });
+  static const int cores = core_count();
+  if (threads() <= cores) wait_awake([&] { return reached_.load() >= value; });
   for (Index reached = reached_.load(); reached < value; reached = reached_.load()) reached_.wait(reached);
 }
 

@@ -7,7 +7,8 @@
 
 namespace mercer {
 
-/// Calls task(0), …, task(count - 1), each once, in any order, spread over the pool; returns when all are done.
+/// Calls task(0), …, task(count - 1), each once, spread over the pool; returns when all are done. They are begun in this
+/// order and end in any.
 /// Tasks must write to separate places; the way work is cut into tasks must not depend on threads(), which is what makes
 /// results the same for any number of threads. The first exception thrown is rethrown here. Nested calls run serially.
 /// Safe after fork(): the child starts its own threads.
@@ -16,16 +17,26 @@ void parallel_for(Index count, const std::function<void(Index)>& task);
 /// Calls work(first, end) for stretches of rows that have about as many numbers as are worth waking a thread for.
 void parallel_rows(Index rows, Index numbers_in_row, const std::function<void(Index first, Index end)>& work);
 
-/// How far tasks have come that build on each other. Tasks of a parallel_for are taken in their order, so whoever waits for
+/// How far tasks have come that build on each other. Tasks of a parallel_for are begun in their order, so whoever waits for
 /// an earlier one waits for one that is being worked on.
 class Milestone {
  public:
-  /// Never less than before, by one task at a time.
-  void reach(Index value) {
-    reached_.store(value);
-    reached_.notify_all();
-  }
   void wait_for(Index value) const;
+  void reach(Index value);
+
+  /// Reaches it at its end, where an exception is one as well: others must not wait for ever. They then work with what is
+  /// there, and parallel_for throws.
+  class Guard {
+   public:
+    Guard(Milestone& milestone, Index value) : milestone_(milestone), value_(value) {}
+    ~Guard() { milestone_.reach(value_); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Milestone& milestone_;
+    Index value_;
+  };
 
  private:
   std::atomic<Index> reached_{0};

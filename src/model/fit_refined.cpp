@@ -21,7 +21,7 @@ bool agree(const std::vector<double>& foretold, const std::vector<double>& noise
   return true;
 }
 
-/// A Gram matrix in float64 costs some less than so many passes: one pass is n·m, a Gram matrix n·m².
+/// Passes that cost about as much as a Gram matrix in float64: one pass is n·m, a Gram matrix n·m².
 int affordable_iterations(Index columns) {
   return static_cast<int>(std::clamp<Index>(columns / 100, 20, 40));
 }
@@ -45,7 +45,7 @@ class RefinedFit {
     wish.keep = keep();
     wish.most_iterations =
         options_.penalty ? affordable_iterations(state_.map->columns()) : Refinement::choosing_iterations(wish.tolerance);
-    wish.patience = options_.penalty ? 6 : 0;
+    wish.patience = options_.penalty && !single() ? 6 : 0;
     wish.plain = !options_.penalty;
     if (!options_.penalty) {
       const NormalSystem& system = refinement.system();

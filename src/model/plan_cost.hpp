@@ -29,7 +29,7 @@ double pass_seconds(const FeatureMap& map, Index rows, const FitOptions& options
 double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options);
 
 /// Of a whole fit, given the flops per second of the Gram update: by what a few of the scaled rows cost where a coarse Gram
-/// matrix will be refined.
+/// matrix will be refined, else without features, which are little beside a full Gram matrix.
 double fit_seconds(const FeatureMap& map, RowSource& scaled, const Recipe& recipe, const FitOptions& options, double flops);
 
 }  // namespace mercer

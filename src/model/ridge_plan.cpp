@@ -103,10 +103,11 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
   }
   // Where int8 is too coarse bf16, of a third of the noise, mostly is so too.
   if (!plan.grams.empty() && plan.grams.front() == GramPrecision::int8) std::erase(plan.grams, GramPrecision::bf16);
-  // Nor is a better one worth a try where the rounding of its sums makes it little better.
-  if (options.penalty && !asked_for) {
-    const auto little_better = [&](GramPrecision one, GramPrecision next) { return foreseen(next) > 0.5 * foreseen(one); };
-    plan.grams.erase(std::unique(plan.grams.begin(), plan.grams.end(), little_better), plan.grams.end());
+  // Nor is a better one than int8 worth a try where the rounding of sums over many rows makes it little better.
+  constexpr double many = 15000;
+  if (options.penalty && !asked_for && n >= many && plan.grams.size() > 1 && plan.grams.front() == GramPrecision::int8 &&
+      foreseen(plan.grams[1]) > 0.5 * foreseen(GramPrecision::int8)) {
+    plan.grams.resize(1);
   }
   const std::string name = precision == Precision::single_ ? "float32" : "float64";
   const std::string direct = "a Gram matrix in " + name + " in one pass";

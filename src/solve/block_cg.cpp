@@ -68,10 +68,13 @@ class BlockCg {
     precondition_(r_, z_);
     direction_ = z_;
     rz_ = column_dots(r_, z_);
+    first_rz_ = rz_;
   }
 
   BlockCgOutcome run(Progress* progress) {
-    while (!done(progress) && !hopeless()) {
+    while (!done(progress)) {
+      outcome_.gave_up = hopeless();
+      if (outcome_.gave_up) break;
       if (wants_truth()) {
         if (from_truth()) break;
       } else if (exhausted()) {
@@ -130,8 +133,8 @@ class BlockCg {
     return largest_of(judged_, [&](std::size_t k) {
       if (bb_[k] == 0) return 0.0;
       const double energy = share * std::sqrt(options_.most_ratio * now.rz[k]) + (drifts ? drift_.energy(k) : 0.0);
-      const double solution = options_.solution_share * options_.most_ratio * share * std::sqrt(now.zz[k]);
-      return std::max(energy, solution) / std::sqrt(now.xb[k]);
+      const double solution = share * options_.most_ratio * std::sqrt(now.zz[k]) + (drifts ? drift_.solution(k) : 0.0);
+      return std::max(energy, options_.solution_share * solution) / std::sqrt(now.xb[k]);
     });
   }
   bool within(double residual, double energy) const {
@@ -139,7 +142,9 @@ class BlockCg {
   }
   bool hopeless() const {
     if (options_.patience == 0 || outcome_.iterations < options_.patience) return false;
-    const double gained = -std::log(outcome_.residual) / outcome_.iterations;
+    const double energy =
+        largest_of(judged_, [&](std::size_t k) { return first_rz_[k] > 0 ? std::sqrt(rz_[k] / first_rz_[k]) : 0.0; });
+    const double gained = -std::log(std::min(outcome_.residual, energy)) / outcome_.iterations;
     return 1.5 * gained * options_.most_iterations < -std::log(options_.tolerance);
   }
   bool last() const { return outcome_.iterations >= options_.most_iterations || std::isnan(outcome_.residual); }
@@ -357,6 +362,7 @@ class BlockCg {
   std::vector<double> rr_;
   std::vector<double> largest_;  ///< ‖r‖²/rᵀz, of any iteration
   std::vector<double> rz_;
+  std::vector<double> first_rz_;
   std::vector<double> step_;  ///< the last ones
   int steps_ = 0;             ///< of the judged columns
   int steps_since_ = 0;       ///< those since they started afresh

@@ -17,8 +17,9 @@ using RoughOperator = std::function<SampledErrors(ConstMatrix in, MutMatrix out)
 struct BlockCgOptions {
   double tolerance = 1e-10;  ///< relative residual to reach, of every column
   int most_iterations = 2000;
-  /// Iterations after which to give up where `most_iterations` will not do at one and a half times the pace so far
-  /// (residuals fall faster towards the end); 0: never.
+  /// Iterations from which on to give up where `most_iterations` will not do at one and a half times the pace so far, in ‖r‖
+  /// or in √(rᵀM⁻¹r), whichever fell faster; 0: never. Preconditioners that are good but for a few directions may begin as
+  /// slowly: what is lost is time.
   int patience = 0;
   Index judged = -1;  ///< columns from the first on whose residuals count; -1: all. Others go along.
   RoundingModel rounding = {};
@@ -44,6 +45,7 @@ struct BlockCgOutcome {
   double energy = 0;      ///< max over columns of √(rᵀM⁻¹r/xᵀb), likewise
   bool vouched = false;   ///< the latter; `image` is then b less the residual of the recurrence, or b itself
   bool rounding = false;  ///< A is not applied precisely enough for more
+  bool gave_up = false;   ///< for want of pace: x is no solution, `image` not A x, and `residual` that of the recurrence
   /// The least and the largest eigenvalue of M⁻¹A (M the preconditioner) that the iterations saw, by Lanczos' tridiagonal
   /// matrices: how well M stands for A, for any other use of it. From inside of the true spectrum; 1 and 1 without
   /// iterations.

@@ -29,7 +29,8 @@ double largest_of(Index columns, const One& one) {
   return largest;
 }
 
-/// How far the residual of the recurrence may be from the true one, of every column: e, in norm and in energy √(eᵀM⁻¹e).
+/// How far the residual of the recurrence may be from the true one, of every column: e, in norm, in energy √(eᵀM⁻¹e), and
+/// how far the solution is off by it, ‖M⁻¹e‖.
 class Drift {
  public:
   Drift(const RoundingModel& model, double least_eigenvalue, Index columns)
@@ -37,7 +38,8 @@ class Drift {
         most_(least_eigenvalue > 0 ? 1 / std::sqrt(least_eigenvalue) : 0.0),
         bound_(static_cast<std::size_t>(columns), 0.0),
         rough_(static_cast<std::size_t>(columns), 0.0),
-        rough_energy_(static_cast<std::size_t>(columns), 0.0) {}
+        rough_energy_(static_cast<std::size_t>(columns), 0.0),
+        rough_solution_(static_cast<std::size_t>(columns), 0.0) {}
 
   /// After precise applications to d, taken by these steps.
   void add(ConstMatrix d, const std::vector<double>& curvature, const std::vector<double>& step) {
@@ -50,6 +52,7 @@ class Drift {
       bound_[k] += std::abs(step[k]) * norms[k];
       rough_[k] += std::abs(step[k]) * norms[k];
       rough_energy_[k] = rough_[k] * most_;
+      rough_solution_[k] = rough_energy_[k] * most_;
     }
     if (most_ > 0) errors_.add(std::move(errors), step);
   }
@@ -60,20 +63,23 @@ class Drift {
     for (std::size_t k = 0; k < bound_.size(); ++k) bound_[k] = error(xx[k], energy[k]);
     std::ranges::fill(rough_, 0.0);
     std::ranges::fill(rough_energy_, 0.0);
+    std::ranges::fill(rough_solution_, 0.0);
     errors_ = {};
   }
 
   /// √(eᵀM⁻¹e); 0 where nothing is known.
   double energy(std::size_t k) const { return (bound_[k] - rough_[k]) * most_ + rough_energy_[k]; }
+  /// ‖M⁻¹e‖ of rough applications.
+  double solution(std::size_t k) const { return rough_solution_[k]; }
   bool can_be_weighed() const { return !errors_.groups.empty(); }
-  /// From now on the energy of rough applications is that of their errors, which roundings spread over all eigenvectors. As
-  /// if they were all along the one of the least eigenvalue, it is up to a hundred times as much. A⁻¹ is at
-  /// most `most_ratio` times M⁻¹.
+  /// From now on energy and solution of rough applications are those of their errors, which roundings spread over all
+  /// eigenvectors. As if they were all along the one of the least eigenvalue, the energy is up to a hundred times as much.
+  /// A⁻¹ is at most `most_ratio` times M⁻¹.
   void weigh(const BlockOperator& precondition, double most_ratio) {
-    const std::vector<double> energy = errors_.norms(precondition);
-    for (std::size_t k = 0; k < energy.size(); ++k) {
-      const double known = std::sqrt(most_ratio) * energy[k];
-      if (known < rough_energy_[k]) rough_energy_[k] = known;
+    const SampledErrors::Weighed weighed = errors_.weigh(precondition);
+    for (std::size_t k = 0; k < rough_.size(); ++k) {
+      rough_energy_[k] = std::min(rough_energy_[k], std::sqrt(most_ratio) * weighed.energy[k]);
+      rough_solution_[k] = std::min(rough_solution_[k], most_ratio * weighed.norm[k]);
     }
   }
   /// Of the judged columns, relative; infinite without a model.
@@ -89,9 +95,10 @@ class Drift {
   const RoundingModel& model_;
   double most_;  ///< the energy of a vector of length 1, at most
   std::vector<double> bound_;
-  std::vector<double> rough_;         ///< of it, by rough applications
-  std::vector<double> rough_energy_;  ///< of them
-  SampledErrors errors_;              ///< of them
+  std::vector<double> rough_;  ///< of it, by rough applications
+  std::vector<double> rough_energy_;
+  std::vector<double> rough_solution_;
+  SampledErrors errors_;  ///< of them
 };
 
 }  // namespace mercer

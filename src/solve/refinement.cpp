@@ -349,6 +349,7 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   solution.prediction_error = outcome.energy;
   // Ritz values lie inside of the spectrum: on the grid of docs/refinement.md variances were off by up to 1.4 times as much.
   solution.coarseness = 2 * std::max(outcome.largest_ritz - 1, 1 - outcome.least_ritz);
+  if (outcome.gave_up) return solution;
   solution.weights = Matrix<double>(coupling.columns(), coupling.outputs());
   keep_posterior_base(system_, ridge, solution.posterior);
   if (!coupling.is_constant()) {

@@ -37,7 +37,9 @@ class Refinement {
     double penalty = 0;
     double tolerance = 1e-10;  ///< of the relative residual of the normal equations; a tenth of that of predictions
     int most_iterations = 40;
-    int patience = 0;  ///< iterations after which to give up where these will not do (BlockCgOptions); 0: never
+    /// Iterations from which on to give up where these will not do (BlockCgOptions), with a solution that has nothing but
+    /// its residual, above tolerance^(2/3); 0: never.
+    int patience = 0;
     Uncertainty keep = Uncertainty::none;
     /// Conjugate gradients in full precision to the end: their number tells how good the Gram matrix is.
     bool plain = false;

@@ -34,7 +34,8 @@ void SampledErrors::add(SampledErrors&& other, const std::vector<double>& step) 
     *this = std::move(other);
     return;
   }
-  if (groups.cols() != other.groups.cols()) fail_internal("errors of different samples cannot be added");
+  if (groups.rows() != other.groups.rows() || groups.cols() != other.groups.cols())
+    fail_internal("errors of different samples cannot be added");
   caution = std::max(caution, other.caution);
   parallel_rows(groups.rows(), groups.cols(), [&](Index first, Index end) {
     for (Index i = first * groups.cols(); i < end * groups.cols(); ++i) groups.data()[i] += other.groups.data()[i];
@@ -42,17 +43,16 @@ void SampledErrors::add(SampledErrors&& other, const std::vector<double>& step) 
 }
 
 std::vector<double> SampledErrors::norms() const {
-  return estimate(groups);
+  return estimate(groups, groups);
 }
 
-std::vector<double> SampledErrors::norms(const BlockOperator& inverse) const {
+SampledErrors::Weighed SampledErrors::weigh(const BlockOperator& inverse) const {
   Matrix<double> image(groups.rows(), groups.cols());
   inverse(groups, image);
-  return estimate(image);
+  return {estimate(groups, image), estimate(image, image)};
 }
 
-/// `image` is that of every group; that of the sum is the sum of those.
-std::vector<double> SampledErrors::estimate(ConstMatrix image) const {
+std::vector<double> SampledErrors::estimate(ConstMatrix u, ConstMatrix v) const {
   if (groups.empty() || columns == 0) fail_internal("there is no sample of the errors");
   const auto sum_groups = [&](ConstMatrix a) {
     Matrix<double> sum(a.rows, columns);
@@ -65,9 +65,9 @@ std::vector<double> SampledErrors::estimate(ConstMatrix image) const {
     });
     return sum;
   };
-  const std::vector<double> each = column_dots(groups, image);
-  const Matrix<double> sum = sum_groups(groups);
-  const std::vector<double> sums = column_dots(sum, image.data == groups.data() ? sum : sum_groups(image));
+  const std::vector<double> each = column_dots(u, v);
+  const Matrix<double> sum = sum_groups(u);
+  const std::vector<double> sums = u.data == v.data ? column_dots(sum, sum) : column_dots(sum, sum_groups(v));
   const Index group_count = groups.cols() / columns;
   const auto count = static_cast<double>(group_count);
   std::vector<double> norms(at(columns));

@@ -6,7 +6,8 @@
 
 namespace mercer {
 
-/// A matrix for every system of several, applied to columns that belong to the first, the second, … and again the first.
+/// A matrix for every system of several, applied to the columns that belong to them. Preconditioners may get several columns
+/// for each: of the first, the second, … and again the first.
 using BlockOperator = std::function<void(ConstMatrix in, MutMatrix out)>;
 
 /// What a sum over all rows is off by, known from a sample of them: with g what G groups of the sample contribute,
@@ -29,11 +30,16 @@ struct SampledErrors {
 
   /// Of every sum. Infinite where the sample says nothing: it has no weight, or is not finite.
   std::vector<double> norms() const;
-  /// √(eᵀM⁻¹e) instead of ‖e‖. One application of M⁻¹ to all groups side by side.
-  std::vector<double> norms(const BlockOperator& inverse) const;
+  /// What they do to solutions. One application of M⁻¹ to all groups side by side.
+  struct Weighed {
+    std::vector<double> energy;  ///< √(eᵀM⁻¹e)
+    std::vector<double> norm;    ///< ‖M⁻¹e‖
+  };
+  Weighed weigh(const BlockOperator& inverse) const;
 
  private:
-  std::vector<double> estimate(ConstMatrix image) const;
+  /// √(uᵀv) of the sums, given what each of them is for every group.
+  std::vector<double> estimate(ConstMatrix u, ConstMatrix v) const;
 };
 
 }  // namespace mercer

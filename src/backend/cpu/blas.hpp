@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <type_traits>
 
 /// The BLAS and LAPACK routines Mercer calls, loaded at first use. OpenBLAS picks its kernels while it is being loaded and
 /// falls back to 20-year-old ones on CPUs it does not know; loading it ourselves lets us name the right kernels first, for
@@ -45,5 +46,15 @@ struct Blas {
 
 /// The one instance; throws Error(internal) with what to install when no BLAS is found.
 const Blas& blas();
+
+/// The one for the kind of numbers.
+template <class Real>
+auto trsm() {
+  if constexpr (std::is_same_v<Real, float>) {
+    return blas().strsm;
+  } else {
+    return blas().dtrsm;
+  }
+}
 
 }  // namespace mercer

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -30,14 +31,6 @@ auto potrf() {
     return blas().spotrf;
   } else {
     return blas().dpotrf;
-  }
-}
-template <class Real>
-auto trsm() {
-  if constexpr (std::is_same_v<Real, float>) {
-    return blas().strsm;
-  } else {
-    return blas().dtrsm;
   }
 }
 template <class Real>
@@ -97,10 +90,11 @@ class Diagonal {
 /// The same in small blocks, whose inverses multiply what is below: OpenBLAS solves with floats at a tenth of the rate at
 /// which it multiplies (38 of 300 GF/s on two cores of a Xeon with AMX, where it made a sixth of split_cholesky; no
 /// difference on AMD). Products with an inverse are less precise than solves by the condition number of the small block: a
-/// test with a penalty of 5e-8 found that out, so precise factors do without.
+/// test with a penalty of 5e-8 found that out, so precise factors do without, and small blocks where it could move A by more
+/// than `harmless` are solved with.
 class InvertedDiagonal {
  public:
-  explicit InvertedDiagonal(MatrixView<float> a) : l_(a) {}
+  InvertedDiagonal(MatrixView<float> a, double harmless) : l_(a), harmless_(harmless) {}
   Index factor() {
     for (Index first = 0; first < l_.rows; first += small) {
       const Index width = std::min(small, l_.rows - first);
@@ -108,9 +102,7 @@ class InvertedDiagonal {
       const MatrixView<float> corner = rows.col_range(first, width);
       if (first > 0) subtract_square<float>(rows.col_range(0, first), corner);
       if (const Index failed = factor_block<float>(corner); failed >= 0) return first + failed;
-      const MatrixView<float> inverse = inverse_.view().row_range(first, width).col_range(0, width);
-      for (Index i = 0; i < width; ++i) inverse(i, i) = 1;
-      solve_rows<float>(corner, inverse);
+      invert(corner, first);
       const Index below = first + width;
       solve_columns(first, l_.row_range(below, l_.rows - below));
     }
@@ -123,6 +115,25 @@ class InvertedDiagonal {
  private:
   static constexpr Index small = 64;
 
+  /// Rounding by 2⁻²⁴ of X = AL⁻ᵀ moves A = XLᵀ by 2⁻²⁴‖A‖‖L⁻¹‖‖L‖, and rows of A are no longer than the largest of L.
+  void invert(MatrixView<const float> corner, Index first) {
+    const MatrixView<float> inverse = inverse_.view().row_range(first, corner.rows).col_range(0, corner.rows);
+    for (Index i = 0; i < inverse.rows; ++i) inverse(i, i) = 1;
+    solve_rows<float>(corner, inverse);
+    double inverse_square = 0;
+    double square = 0;
+    double largest = 0;
+    for (Index i = 0; i < inverse.rows; ++i) {
+      double row = 0;
+      for (Index j = 0; j < inverse.rows; ++j) inverse_square += std::pow(static_cast<double>(inverse(i, j)), 2);
+      for (Index j = 0; j <= i; ++j) row += std::pow(static_cast<double>(corner(i, j)), 2);
+      square += row;
+      largest = std::max(largest, row);
+    }
+    inverted_.at(static_cast<std::size_t>(first / small)) =
+        0x1p-24 * std::sqrt(inverse_square * square) * largest <= harmless_;
+  }
+
   /// The columns of a small block, given those before them.
   void solve_columns(Index first, MatrixView<float> x) const {
     if (x.rows == 0) return;
@@ -131,6 +142,10 @@ class InvertedDiagonal {
     if (first > 0) {
       gemm<float>(false, true, -1.0F, x.col_range(0, first), l_.row_range(first, width).col_range(0, first), 1.0F, target);
     }
+    if (!inverted_.at(static_cast<std::size_t>(first / small))) {
+      solve_rows<float>(l_.row_range(first, width).col_range(first, width), target);
+      return;
+    }
     thread_local Matrix<float> right(block, small);
     const MatrixView<float> copy = right.view().row_range(0, x.rows).col_range(0, width);
     for (Index i = 0; i < x.rows; ++i) std::ranges::copy(target.row(i), copy.row(i).begin());
@@ -138,7 +153,9 @@ class InvertedDiagonal {
   }
 
   MatrixView<float> l_;
+  double harmless_;
   Matrix<float> inverse_{block, small};  ///< L⁻ᵀ of every small block, one below the other
+  std::array<bool, block / small> inverted_{};
 };
 
 /// Rows of A from `first` on, in panels of a block each.
@@ -174,13 +191,13 @@ void take_off(MatrixView<Real> a, Index k, Index width, Index end) {
 }
 
 /// Factors the columns of A from `first` to `end`, given that those before them have been taken off. Returns as cholesky.
-template <class Real, class Block = Diagonal<Real>>
-Index factor_columns(MatrixView<Real> a, Index first, Index end) {
+template <class Real, class Block = Diagonal<Real>, class... Rest>
+Index factor_columns(MatrixView<Real> a, Index first, Index end, Rest... rest) {
   const Index n = a.rows;
   for (Index k = first; k < end; k += block) {
     check_stop();
     const Index width = std::min(block, n - k);
-    Block diagonal(a.row_range(k, width).col_range(k, width));
+    Block diagonal(a.row_range(k, width).col_range(k, width), rest...);
     if (const Index failed = diagonal.factor(); failed >= 0) return k + failed;
     const Index below = k + width;
     parallel_for(panel_count(n, below), [&](Index i) {
@@ -256,7 +273,7 @@ Index split_cholesky(MatrixView<float> a, double harmless) {
   SplitUpdate update(std::max<Index>(0, n - depth), depth);
   for (Index k = 0; k < n; k += depth) {
     const Index end = std::min(n, k + depth);
-    if (const Index failed = factor_columns<float, InvertedDiagonal>(a, k, end); failed >= 0) return failed;
+    if (const Index failed = factor_columns<float, InvertedDiagonal>(a, k, end, harmless); failed >= 0) return failed;
     if (end == n) break;
     const MatrixView<float> below = a.row_range(end, n - end);
     const MatrixView<const float> l = below.col_range(k, depth);

@@ -2,7 +2,6 @@
 #include <array>
 #include <cstddef>
 #include <span>
-#include <type_traits>
 
 #include "backend/backend.hpp"
 #include "backend/cpu/blas.hpp"
@@ -11,15 +10,6 @@
 
 namespace mercer {
 namespace {
-
-template <class Real>
-auto trsm() {
-  if constexpr (std::is_same_v<Real, float>) {
-    return blas().strsm;
-  } else {
-    return blas().dtrsm;
-  }
-}
 
 /// B := L⁻¹B or L⁻ᵀB on a strip of columns. Column-major, B is Bᵀ: solve from the right with U = Lᵀ.
 template <class Real>
@@ -44,11 +34,11 @@ class FewColumns {
 
   /// X := X L⁻ᵀ, from the first band on: x_i = (x_i - Σ_{j<i} x_j l_ij)/l_ii.
   void solve() const {
-    constexpr Index band = 64;
     Milestone known;
     parallel_for((l_.rows + band - 1) / band, [&](Index task) {
       const Index first = task * band;
       const Index end = std::min(l_.rows, first + band);
+      const Milestone::Guard guard(known, end);
       // Many at a time where they were found long ago, the last ones one by one.
       for (Index from = 0, to = 0; from < first; from = to) {
         to = from + band * (from + 16 * band < first ? 16 : from + 4 * band < first ? 4 : 1);
@@ -66,22 +56,21 @@ class FewColumns {
           corner.solve(x_.row(k).subspan(at(top), at(bottom - top)), [](Index step) { return step; });
         }
       }
-      known.reach(end);
     });
   }
 
   /// X := X L⁻¹, from the last band on: x_i = (x_i - Σ_{j>i} x_j l_ji)/l_ii. Wider bands: rows of L are read in pieces.
   void solve_transposed() const {
-    constexpr Index band = 256;
     const Index n = l_.rows;
-    const Index bands = (n + band - 1) / band;
+    const Index bands = (n + wide_band - 1) / wide_band;
     Matrix<Real> minus(n, x_.rows);  // -Xᵀ, as far as it is known
     Milestone known;                 // from the last column on
     parallel_for(bands, [&](Index task) {
-      const Index first = (bands - 1 - task) * band;
-      const Index end = std::min(n, first + band);
+      const Index first = (bands - 1 - task) * wide_band;
+      const Index end = std::min(n, first + wide_band);
+      const Milestone::Guard guard(known, n - first);
       for (Index bottom = n, top = 0; bottom > end; bottom = top) {
-        top = (bottom - 1) / band * band;
+        top = (bottom - 1) / wide_band * wide_band;
         known.wait_for(n - top);
         take_off_transposed(minus, top, bottom, first, end);
       }
@@ -97,12 +86,13 @@ class FewColumns {
         }
         if (top > first) take_off_transposed(minus, top, bottom, first, top);
       }
-      known.reach(n - first);
     });
   }
 
  private:
   static constexpr Index small = 32;
+  static constexpr Index band = 64;
+  static constexpr Index wide_band = 256;
 
   static constexpr std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -137,9 +127,9 @@ class FewColumns {
     std::array<Real, at(small* small)> factor_{};  ///< 0 where there is nothing to contribute
   };
 
-  /// What columns [from, to) of X contribute to columns [top, bottom), no more than 64: by those rows of L.
+  /// What columns [from, to) of X contribute to columns [top, bottom), no more than a band: by those rows of L.
   void take_off(Index from, Index to, Index top, Index bottom) const {
-    std::array<Real, at(64 * most)> sums;  // NOLINT(cppcoreguidelines-pro-type-member-init): all that is read is written
+    std::array<Real, at(band * most)> sums;  // NOLINT(cppcoreguidelines-pro-type-member-init): all that is read is written
     const MatrixView<Real> f(sums.data(), bottom - top, x_.rows);
     thin_forward<Real>(l_.row_range(top, f.rows).col_range(from, to - from), x_.col_range(from, to - from), f);
     for (Index i = 0; i < f.rows; ++i) {
@@ -160,25 +150,33 @@ class FewColumns {
 enum class Sides { lower, transposed, both };
 
 template <class Real>
+void solve_few(MatrixView<const Real> l, MatrixView<Real> b, Sides sides) {
+  Matrix<Real> x(b.cols, b.rows);
+  parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
+    for (Index i = first; i < end; ++i) {
+      for (Index k = 0; k < b.cols; ++k) x(k, i) = b(i, k);
+    }
+  });
+  const FewColumns<Real> columns(l, x);
+  if (sides != Sides::transposed) columns.solve();
+  if (sides != Sides::lower) columns.solve_transposed();
+  parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
+    for (Index i = first; i < end; ++i) {
+      for (Index k = 0; k < b.cols; ++k) b(i, k) = x(k, i);
+    }
+  });
+}
+
+template <class Real>
 void solve_triangular(MatrixView<const Real> l, MatrixView<Real> b, Sides sides) {
-  constexpr Index strip = 64;
+  constexpr Index strip = 128;
   constexpr Index large = 1024;  // below, L is not read for long
+  constexpr Index few = 4 * FewColumns<Real>::most;
   if (l.rows == 0 || b.cols == 0) return;
-  if (b.cols <= FewColumns<Real>::most && l.rows >= large) {  // the probes of a trace among them
-    Matrix<Real> x(b.cols, b.rows);
-    parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
-      for (Index i = first; i < end; ++i) {
-        for (Index k = 0; k < b.cols; ++k) x(k, i) = b(i, k);
-      }
-    });
-    const FewColumns<Real> columns(l, x);
-    if (sides != Sides::transposed) columns.solve();
-    if (sides != Sides::lower) columns.solve_transposed();
-    parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
-      for (Index i = first; i < end; ++i) {
-        for (Index k = 0; k < b.cols; ++k) b(i, k) = x(k, i);
-      }
-    });
+  if (b.cols <= few && l.rows >= large) {
+    constexpr Index most = FewColumns<Real>::most;  // the probes of a trace
+    for (Index first = 0; first < b.cols; first += most)
+      solve_few<Real>(l, b.col_range(first, std::min(most, b.cols - first)), sides);
     return;
   }
   parallel_for((b.cols + strip - 1) / strip, [&](Index task) {

@@ -69,6 +69,21 @@ TEST_F(Parallel, TasksBuildOnEachOther) {
   }
 }
 
+/// Nobody waits for a task that failed.
+TEST_F(Parallel, TasksThatBuildOnOneThatFails) {
+  for (const int count : {1, 2, 7}) {
+    set_threads(count);
+    Milestone done;
+    EXPECT_THROW(parallel_for(100,
+                              [&](Index i) {
+                                const Milestone::Guard guard(done, i + 1);
+                                done.wait_for(i);
+                                if (i == 3) fail_argument("enough");
+                              }),
+                 Error);
+  }
+}
+
 TEST_F(Parallel, NothingForNoTasks) {
   parallel_for(0, [](Index) { FAIL(); });
   parallel_for(-3, [](Index) { FAIL(); });

@@ -46,6 +46,7 @@ TEST(BlockCg, WhatIsVouchedForIsTrue) {
     const Stream draw(run, "kind");
     const Problem problem(run, 2 + 6 * draw.uniform(0, 0), std::pow(10.0, -3.0 * draw.uniform(1, 0)) * 0.3);
     const double noise = run % 2 == 0 ? 0.0 : std::pow(10.0, -8 + 4 * draw.uniform(2, 0));
+    const double share = run % 5 == 1 ? 100.0 : 0.0;
     std::uint64_t passes = 0;
     const RoughOperator rough = [&](ConstMatrix in, MutMatrix out) {
       problem.apply(in, out);
@@ -74,11 +75,13 @@ TEST(BlockCg, WhatIsVouchedForIsTrue) {
                   .rounding = {.unit = 1e-16, .norm = 1, .energy = 1},
                   .rough = noise > 0 ? rough : RoughOperator(),
                   .energy_tolerance = 10 * tolerance,
-                  .least_eigenvalue = 1},
+                  .least_eigenvalue = 1,
+                  .solution_share = share},
                  nullptr);
     double rr = 0;
     double bb = 0;
     double energy = 0;
+    double off = 0;
     double xb = 0;
     for (Index i = 0; i < Problem::size; ++i) {
       const double lambda = problem.lambda[Problem::at(i)];
@@ -86,6 +89,7 @@ TEST(BlockCg, WhatIsVouchedForIsTrue) {
       rr += r * r;
       bb += problem.b(i, 0) * problem.b(i, 0);
       energy += r * r / lambda;
+      off += r * r / (lambda * lambda);
       xb += x(i, 0) * problem.b(i, 0);
     }
     SCOPED_TRACE("run " + std::to_string(run));
@@ -94,6 +98,7 @@ TEST(BlockCg, WhatIsVouchedForIsTrue) {
     EXPECT_LE(std::sqrt(rr / bb), outcome.residual + slack);
     // M is within 1/(1 - off) of A.
     EXPECT_LE(std::sqrt(energy / xb), 1.25 * outcome.energy + slack);
+    EXPECT_LE(share * std::sqrt(off / xb), 1.5 * outcome.energy + slack);
     vouched += outcome.vouched ? 1 : 0;
   }
   EXPECT_GE(vouched, 1000);

@@ -271,7 +271,7 @@ void expect_measured(Data& s, const FourierMap& map, double loosest) {
     };
     Matrix<double> z(a.rows(), 2);
     inverse(a, z);
-    expect_of(column_dots(a, z), errors.norms(inverse));
+    expect_of(column_dots(a, z), errors.weigh(inverse).energy);
   }
 }
 

@@ -51,7 +51,8 @@ TEST(SampledErrors, InAnotherNormAndOfSums) {
     }
   };
   const double one = errors.norms().front();
-  EXPECT_NEAR(errors.norms(quarter).front(), one / 2, 1e-12 * one);
+  EXPECT_NEAR(errors.weigh(quarter).energy.front(), one / 2, 1e-12 * one);
+  EXPECT_NEAR(errors.weigh(quarter).norm.front(), one / 4, 1e-12 * one);
   SampledErrors sum;
   sum.add(sample(0.1, 1, 30), {2.0});
   EXPECT_NEAR(sum.norms().front(), 2 * one, 1e-12 * one);
@@ -80,8 +81,9 @@ TEST(SampledErrors, OfSeveralSums) {
   const double norm = one.norms().front();
   EXPECT_NEAR(two.norms()[0], norm, 1e-12 * norm);
   EXPECT_NEAR(two.norms()[1], 5 * norm, 1e-11 * norm);
-  EXPECT_NEAR(two.norms(inverses)[0], norm / 2, 1e-12 * norm);
-  EXPECT_NEAR(two.norms(inverses)[1], 5 * norm / 3, 1e-11 * norm);
+  EXPECT_NEAR(two.weigh(inverses).energy[0], norm / 2, 1e-12 * norm);
+  EXPECT_NEAR(two.weigh(inverses).energy[1], 5 * norm / 3, 1e-11 * norm);
+  EXPECT_NEAR(two.weigh(inverses).norm[1], 5 * norm / 9, 1e-11 * norm);
   SampledErrors sum;
   sum.add(SampledErrors(two), {1.0, 1.0});
   sum.add(SampledErrors(two), {1.0, -3.0});
