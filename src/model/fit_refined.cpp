@@ -23,7 +23,7 @@ bool agree(const std::vector<double>& foretold, const std::vector<double>& noise
 
 /// Passes that cost about as much as a Gram matrix in float64: one pass is n·m, a Gram matrix n·m².
 int affordable_iterations(Index columns) {
-  return static_cast<int>(std::clamp<Index>(columns / 100, 20, 40));
+  return static_cast<int>(std::clamp<Index>(columns / 100, 12, 40));
 }
 
 struct Attempt {

@@ -101,6 +101,9 @@ Plan make_plan(RowSource& raw, const FitOptions& options, double error, double c
   const Index p = recipe.outputs();
   const Sampled s = sample(scaled, std::clamp<Index>(most_values / p, 20, 200));
 
+  if (!(s.diameter > 0))
+    fail_argument("all rows have the same inputs: there are no errors to plan for, and mercer fit takes them as they are");
+
   Plan plan;
   plan.rows = raw.row_count();
   plan.kernel = to_string(recipe.kernel);

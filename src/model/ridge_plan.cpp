@@ -103,11 +103,12 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
   }
   // Where int8 is too coarse bf16, of a third of the noise, mostly is so too.
   if (!plan.grams.empty() && plan.grams.front() == GramPrecision::int8) std::erase(plan.grams, GramPrecision::bf16);
-  // Nor is a better one than int8 worth a try where the rounding of sums over many rows makes it little better.
+  // Nor is a better one worth a try where the rounding of sums over many rows makes it hopeless, or little better than int8.
   constexpr double many = 15000;
-  if (options.penalty && !asked_for && n >= many && plan.grams.size() > 1 && plan.grams.front() == GramPrecision::int8 &&
-      foreseen(plan.grams[1]) > 0.5 * foreseen(GramPrecision::int8)) {
-    plan.grams.resize(1);
+  if (options.penalty && !asked_for && n >= many && plan.grams.size() > 1) {
+    const bool after_int8 = plan.grams.front() == GramPrecision::int8;
+    const double most = after_int8 ? 0.5 * foreseen(GramPrecision::int8) : 1.0;
+    if (foreseen(plan.grams[1]) > most) plan.grams.resize(1);
   }
   const std::string name = precision == Precision::single_ ? "float32" : "float64";
   const std::string direct = "a Gram matrix in " + name + " in one pass";
@@ -130,7 +131,10 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
                               std::to_string(expected_passes) + " passes with features " +
                               (keep ? "kept in memory" : "computed anew");
   if (asked_for || plan.seconds < clearly_longer * full) {
-    plan.words = refined + ": about " + human_seconds(plan.seconds) + "; " + direct + " would take " + human_seconds(full);
+    const bool may_fail = options.penalty && foreseen(plan.grams.front()) > 0.3;
+    plan.words = refined + ": about " + human_seconds(plan.seconds) +
+                 (may_fail ? " if that is fine enough for so small a penalty; " : "; ") + direct + " would take " +
+                 human_seconds(full);
     return plan;
   }
   plan.words = direct + ": about " + human_seconds(full) + "; " + refined + " would take " + human_seconds(plan.seconds);

@@ -106,8 +106,8 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
   if (!std::ranges::all_of(s.mean_feature, finite) || !std::ranges::all_of(s.cross.values(), finite) ||
       !std::ranges::all_of(s.target_square, finite)) {
     fail_argument(
-        "the sums of features or of squared targets overflow: scale the data (standardize) or lower the degree of the "
-        "kernel");
+        "the sums of features or of squared targets overflow: scale the data (standardize), lower the degree of the kernel, "
+        "or divide the weights by the largest of them");
   }
   for (double& v : s.mean_feature) v = intercept ? v / s.weight : 0;
   for (double& v : s.mean_target) v = intercept ? v / s.weight : 0;

@@ -91,8 +91,8 @@ NormalSystem normal_system(const RidgeStatistics& s, const Coupling& coupling, b
   for (Index i = 0; i < s.moments.rows(); ++i) {
     if (!std::isfinite(s.moments(i, i))) {
       fail_argument(
-          "the sums of squared features or targets overflow: scale the data (standardize) or lower the degree of the "
-          "kernel");
+          "the sums of squared features or targets overflow: scale the data (standardize), lower the degree of the kernel, "
+          "or divide the weights by the largest of them");
     }
   }
   if (!(n.weight > 0)) fail_argument("the weights of all rows are 0: there is nothing to learn from");
