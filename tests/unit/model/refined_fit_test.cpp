@@ -178,7 +178,7 @@ TEST(RefinedFit, StandardDeviationsAreAsNearAsItSays) {
 
 TEST(RefinedFit, BetterGramMatricesAreTriedInTurnAndTheReasonIsSaid) {
   const Data s = raw_data(1000, 2, 1);
-  FitOptions options = with("gaussian(0.7)", "fourier:120", 2e-8);
+  FitOptions options = with("gaussian(0.7)", "fourier:120", 5e-8);
   options.uncertainty = "none";
   options.solver = "refined";
   ArrayRows rows = s.rows();
