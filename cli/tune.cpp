@@ -96,9 +96,20 @@ std::string summary_table(const TuneResult& result) {
   return table({"kernel", "map", "loss", "best penalty", result.metric, "std. error"}, rows);
 }
 
+/// A search that is stopped leaves what it found in the file of results.
+TuneResult tune_or_say(RowSource& rows, const FitOptions& options, const TuneOptions& search) {
+  try {
+    return tune(rows, options, search);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::interrupted || search.results.empty()) throw;
+    throw Error(ErrorKind::interrupted, "stopped at your request; " + search.results +
+                                            " has what was found so far, and the same command goes on from there");
+  }
+}
+
 TuneResult search_and_tell(RowSource& rows, const Arguments& a, const Console& console, const FitOptions& options,
                            const TuneOptions& search, nlohmann::json& json) {
-  TuneResult result = tune(rows, options, search);
+  TuneResult result = tune_or_say(rows, options, search);
   const TuneRow& best = result.rows[result.best];
   const std::string command = command_line(a, best);
   console.say(summary_table(result));

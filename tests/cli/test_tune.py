@@ -75,11 +75,12 @@ def test_a_search_that_was_interrupted_goes_on(run, tmp_path):
     while search.poll() is None and not ((tmp_path / "r.csv").exists() and (tmp_path / "r.csv").read_text().count("\n") >= 2):
         time.sleep(0.01)
     search.send_signal(signal.SIGINT)
-    search.communicate()
+    _, said = search.communicate()
     found = run(*command).json
     assert found["reused"] >= 1 and found["reused"] + found["computed"] == 6
     if search.returncode == 130:  # else it had finished before the signal came
         assert found["computed"] >= 1
+        assert "r.csv has what was found so far" in said.decode()
 
 
 def test_kernels_and_maps_with_commas_in_results(run, field, tmp_path):
