@@ -123,6 +123,7 @@ int run_plan(const Arguments& a) {
   }
   RowSource& rows = untargeted ? static_cast<RowSource&>(*untargeted) : *data;
   describe(*data, options);
+  const bool features_unasked = options.map == "auto" && chosen_map(options, data->row_count()) == "exact";
   if (options.map == "auto") options.map = chosen_features(options, data->row_count());
   if (options.map == "exact") refuse_exact(*data);
   const bool sketch = names_sketch(options.map);
@@ -133,6 +134,9 @@ int run_plan(const Arguments& a) {
   } else {
     say_fourier(console, make_plan(rows, options, error, confidence), error, confidence);
   }
+  if (features_unasked)
+    console.say(
+        "note: with so few rows fit takes the kernel itself where no --map is given; this is what features would do");
   return 0;
 }
 

@@ -47,7 +47,23 @@ struct Blas {
 /// The one instance; throws Error(internal) with what to install when no BLAS is found.
 const Blas& blas();
 
-/// The one for the kind of numbers.
+/// Those for the kind of numbers.
+template <class Real>
+auto potrf() {
+  if constexpr (std::is_same_v<Real, float>) {
+    return blas().spotrf;
+  } else {
+    return blas().dpotrf;
+  }
+}
+template <class Real>
+auto syrk() {
+  if constexpr (std::is_same_v<Real, float>) {
+    return blas().ssyrk;
+  } else {
+    return blas().dsyrk;
+  }
+}
 template <class Real>
 auto trsm() {
   if constexpr (std::is_same_v<Real, float>) {

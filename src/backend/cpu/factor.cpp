@@ -9,7 +9,6 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
-#include <type_traits>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -24,23 +23,6 @@ namespace mercer {
 namespace {
 
 constexpr Index block = 256;
-
-template <class Real>
-auto potrf() {
-  if constexpr (std::is_same_v<Real, float>) {
-    return blas().spotrf;
-  } else {
-    return blas().dpotrf;
-  }
-}
-template <class Real>
-auto syrk() {
-  if constexpr (std::is_same_v<Real, float>) {
-    return blas().ssyrk;
-  } else {
-    return blas().dsyrk;
-  }
-}
 
 /// A row-major lower factor L is, read column-major, the upper factor U = Lᵀ with A = UᵀU.
 template <class Real>
