@@ -7,6 +7,7 @@
 #include "backend/cpu/blas.hpp"
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
+#include "base/progress.hpp"
 
 namespace mercer {
 namespace {
@@ -202,6 +203,44 @@ void cholesky_solve(ConstMatrix l, MutMatrix b) {
 }
 void cholesky_solve(MatrixView<const float> l, MatrixView<float> b) {
   solve_triangular<float>(l, b, Sides::both);
+}
+
+void cholesky_inverse(MutMatrix l, MutMatrix work) {
+  constexpr Index strip = 128;
+  constexpr Index block = 256;
+  const Index n = l.rows;
+  // Column strip j of L⁻¹ is 0 above row j: a solve with the factor from there on.
+  parallel_for((n + strip - 1) / strip, [&](Index task) {
+    check_stop();
+    const Index first = task * strip;
+    const MutMatrix columns = work.col_range(first, std::min(strip, n - first));
+    for (Index i = 0; i < n; ++i) std::fill_n(columns.data + i * columns.stride, columns.cols, 0.0);
+    for (Index i = 0; i < columns.cols; ++i) columns(first + i, i) = 1;
+    const Index left = n - first;
+    solve_strip<double>(l.row_range(first, left).col_range(first, left), columns.row_range(first, left), false);
+  });
+  // L⁻ᵀL⁻¹ by tiles: entries (i, j), j ≤ i, need the rows from i on.
+  const Index tiles = (n + block - 1) / block;
+  parallel_for(tiles * (tiles + 1) / 2, [&](Index task) {
+    check_stop();
+    const auto [bi, bj] = triangle_tile(task);
+    const Index i = bi * block;
+    const Index j = bj * block;
+    const ConstMatrix left = work.row_range(i, n - i).col_range(i, std::min(block, n - i));
+    const ConstMatrix right = work.row_range(i, n - i).col_range(j, std::min(block, n - j));
+    const MutMatrix target = l.row_range(i, left.cols).col_range(j, right.cols);
+    if (bi != bj) {
+      gemm<double>(true, false, 1.0, left, right, 0.0, target);
+      return;
+    }
+    const int size = checked_int(left.cols, "a matrix dimension");
+    const int depth = checked_int(left.rows, "a matrix dimension");
+    const int lda = checked_int(left.stride, "a stride");
+    const int ldc = checked_int(target.stride, "a stride");
+    const double one = 1;
+    const double zero = 0;
+    blas().dsyrk("U", "N", &size, &depth, &one, left.data, &lda, &zero, target.data, &ldc);
+  });
 }
 
 }  // namespace mercer
