@@ -191,6 +191,12 @@ int run_predict(const Arguments& a) {
     fail_argument(a.files.front() +
                   " was fitted without what standard deviations need; fit again with --uncertainty full or samples");
   }
+  const std::string output = a.has("output") ? a.text("output") : "-";
+  const bool npy = output.ends_with(".npy");
+  if (npy && (ahead || !model.classes().empty())) {
+    fail_argument("NPY holds numbers alone, and these predictions have a column of " +
+                  std::string(ahead ? "times" : "class names") + ": end -o " + mercer::quoted(output) + " in .csv");
+  }
   Task task{model, with_std, a.flag("latent")};
   if (a.has("samples")) task.samples = static_cast<Index>(std::min<std::int64_t>(a.integer("samples", 1), 100000));
   task.seed = static_cast<std::uint64_t>(a.integer("seed", 0));
@@ -207,12 +213,6 @@ int run_predict(const Arguments& a) {
     console.say("wrote " + a.text("plot"));
     console.emit({{"outputs", model.outputs()}, {"figure", a.text("plot")}, {"seconds", {{"total", total.seconds()}}}});
     return 0;
-  }
-  const std::string output = a.has("output") ? a.text("output") : "-";
-  const bool npy = output.ends_with(".npy");
-  if (npy && (ahead || !model.classes().empty())) {
-    fail_argument("NPY holds numbers alone, and these predictions have a column of " +
-                  std::string(ahead ? "times" : "class names") + ": end -o " + mercer::quoted(output) + " in .csv");
   }
   TableWriter out(output, npy ? TableWriter::Form::npy : TableWriter::Form::csv, task.columns(),
                   ahead ? static_cast<Index>(times.size()) : data->row_count());

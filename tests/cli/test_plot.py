@@ -208,6 +208,12 @@ def test_predict_draws_the_horizon(run, series):
     assert run("predict", "m.mercer", "--horizon", "2", "--plot", "h.svg", "--json").json["figure"] == "h.svg"
 
 
+def test_nothing_is_drawn_where_the_table_is_refused(run, series):
+    refused = run("predict", "m.mercer", "--horizon", "12", "--plot", "refused.svg", "-o", "refused.npy", ok=False)
+    assert "a column of times: end -o 'refused.npy' in .csv" in refused.err
+    assert not (series / "refused.svg").exists()
+
+
 def test_predict_draws_the_rows(run, series):
     run("predict", "m.mercer", "all.csv", "--plot", "f.svg", "-o", "p.csv")
     assert "rows after training" in picture(series / "f.svg")[0]
