@@ -23,7 +23,7 @@ class TableWriter {
 
   void append(ConstMatrix block) {
     if (npy_) return npy_->append(block);
-    for (Index i = 0; i < block.rows; ++i) csv_->row(std::vector<double>(block.row(i).begin(), block.row(i).end()));
+    for (Index i = 0; i < block.rows; ++i) csv_->row(block.row(i));
   }
   /// Of CSV alone.
   void append(const std::vector<std::string>& cells) { csv_.value().row(cells); }

@@ -71,7 +71,7 @@ CsvWriter::CsvWriter(const std::string& path, const std::vector<std::string>& he
 
 CsvWriter::~CsvWriter() = default;
 
-void CsvWriter::row(const std::vector<double>& values) {
+void CsvWriter::row(std::span<const double> values) {
   state_->begin_row(values.size());
   for (std::size_t j = 0; j < values.size(); ++j) {
     if (j != 0) state_->buffer += ',';

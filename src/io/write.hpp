@@ -2,6 +2,7 @@
 #include <mercer/view.hpp>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ class CsvWriter {
  public:
   CsvWriter(const std::string& path, const std::vector<std::string>& header);
   ~CsvWriter();
-  void row(const std::vector<double>& values);
+  void row(std::span<const double> values);
   void row(const std::vector<std::string>& cells);
   void commit();
 
