@@ -47,29 +47,13 @@ struct Blas {
 /// The one instance; throws Error(internal) with what to install when no BLAS is found.
 const Blas& blas();
 
-/// Those for the kind of numbers.
-template <class Real>
-auto potrf() {
+/// The routine for the kind of numbers.
+template <class Real, class Single, class Double>
+auto of_kind(Single for_float, Double for_double) {
   if constexpr (std::is_same_v<Real, float>) {
-    return blas().spotrf;
+    return for_float;
   } else {
-    return blas().dpotrf;
-  }
-}
-template <class Real>
-auto syrk() {
-  if constexpr (std::is_same_v<Real, float>) {
-    return blas().ssyrk;
-  } else {
-    return blas().dsyrk;
-  }
-}
-template <class Real>
-auto trsm() {
-  if constexpr (std::is_same_v<Real, float>) {
-    return blas().strsm;
-  } else {
-    return blas().dtrsm;
+    return for_double;
   }
 }
 

@@ -30,7 +30,7 @@ Index factor_block(MatrixView<Real> a) {
   const int n = checked_int(a.rows, "a matrix dimension");
   const int lda = checked_int(a.stride, "a stride");
   int info = 0;
-  potrf<Real>()("U", &n, a.data, &lda, &info);
+  of_kind<Real>(blas().spotrf, blas().dpotrf)("U", &n, a.data, &lda, &info);
   return info > 0 ? info - 1 : -1;
 }
 
@@ -42,7 +42,7 @@ void solve_rows(MatrixView<const Real> l, MatrixView<Real> x) {
   const int lda = checked_int(l.stride, "a stride");
   const int ldb = checked_int(x.stride, "a stride");
   const Real one = 1;
-  trsm<Real>()("L", "U", "T", "N", &m, &n, &one, l.data, &lda, x.data, &ldb);
+  of_kind<Real>(blas().strsm, blas().dtrsm)("L", "U", "T", "N", &m, &n, &one, l.data, &lda, x.data, &ldb);
 }
 
 /// Lower triangle of C -= AAᵀ.
@@ -54,7 +54,7 @@ void subtract_square(MatrixView<const Real> a, MatrixView<Real> c) {
   const int ldc = checked_int(c.stride, "a stride");
   const Real minus = -1;
   const Real one = 1;
-  syrk<Real>()("U", "T", &size, &depth, &minus, a.data, &lda, &one, c.data, &ldc);
+  of_kind<Real>(blas().ssyrk, blas().dsyrk)("U", "T", &size, &depth, &minus, a.data, &lda, &one, c.data, &ldc);
 }
 
 /// The factor of a diagonal block, and what it makes of the rows below.
@@ -97,7 +97,8 @@ class InvertedDiagonal {
  private:
   static constexpr Index small = 64;
 
-  /// Rounding by 2⁻²⁴ of X = AL⁻ᵀ moves A = XLᵀ by 2⁻²⁴‖A‖‖L⁻¹‖‖L‖, and rows of A are no longer than the largest of L.
+  /// Rounding by 2⁻²⁴ of X = AL⁻ᵀ moves A = XLᵀ by 2⁻²⁴‖A‖‖L⁻¹‖‖L‖; what is below is taken to be as large as the diagonal
+  /// of the block, Σ_j l_ij² at most.
   void invert(MatrixView<const float> corner, Index first) {
     const MatrixView<float> inverse = inverse_.view().row_range(first, corner.rows).col_range(0, corner.rows);
     for (Index i = 0; i < inverse.rows; ++i) inverse(i, i) = 1;

@@ -23,11 +23,8 @@ void serial_gemm(bool ta, bool tb, Real alpha, MatrixView<const Real> a, MatrixV
   const int lda = std::max(1, checked_int(b.stride, "a stride"));
   const int ldb = std::max(1, checked_int(a.stride, "a stride"));
   const int ldc = std::max(1, checked_int(c.stride, "a stride"));
-  if constexpr (std::is_same_v<Real, float>) {
-    blas().sgemm(tb ? "T" : "N", ta ? "T" : "N", &m, &n, &k, &alpha, b.data, &lda, a.data, &ldb, &beta, c.data, &ldc);
-  } else {
-    blas().dgemm(tb ? "T" : "N", ta ? "T" : "N", &m, &n, &k, &alpha, b.data, &lda, a.data, &ldb, &beta, c.data, &ldc);
-  }
+  of_kind<Real>(blas().sgemm, blas().dgemm)(tb ? "T" : "N", ta ? "T" : "N", &m, &n, &k, &alpha, b.data, &lda, a.data, &ldb,
+                                            &beta, c.data, &ldc);
 }
 
 /// y = alpha·op(A)x + beta·y for a stored matrix `a`: matrix products with a vector, which a gemm would pack for nothing.
@@ -40,11 +37,7 @@ void serial_gemv(bool transpose, Real alpha, MatrixView<const Real> a, const Rea
   const int incx = std::max(1, checked_int(x_step, "a stride"));
   const int incy = std::max(1, checked_int(y_step, "a stride"));
   const char* flag = transpose ? "N" : "T";  // row-major A is column-major Aᵀ
-  if constexpr (std::is_same_v<Real, float>) {
-    blas().sgemv(flag, &m, &n, &alpha, a.data, &lda, x, &incx, &beta, y, &incy);
-  } else {
-    blas().dgemv(flag, &m, &n, &alpha, a.data, &lda, x, &incx, &beta, y, &incy);
-  }
+  of_kind<Real>(blas().sgemv, blas().dgemv)(flag, &m, &n, &alpha, a.data, &lda, x, &incx, &beta, y, &incy);
 }
 
 template <class Real>
@@ -67,11 +60,7 @@ void serial_syrk(MatrixView<const Real> f, Real beta, MatrixView<Real> g) {  // 
   const int lda = checked_int(f.stride, "a stride");
   const int ldc = checked_int(g.stride, "a stride");
   const Real one = 1;
-  if constexpr (std::is_same_v<Real, float>) {
-    blas().ssyrk("U", "N", &n, &k, &one, f.data, &lda, &beta, g.data, &ldc);
-  } else {
-    blas().dsyrk("U", "N", &n, &k, &one, f.data, &lda, &beta, g.data, &ldc);
-  }
+  of_kind<Real>(blas().ssyrk, blas().dsyrk)("U", "N", &n, &k, &one, f.data, &lda, &beta, g.data, &ldc);
 }
 
 }  // namespace

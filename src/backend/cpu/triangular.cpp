@@ -20,7 +20,7 @@ void solve_strip(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) 
   const int lda = checked_int(l.stride, "a stride");
   const int ldb = checked_int(b.stride, "a stride");
   const Real one = 1;
-  trsm<Real>()("R", "U", transposed ? "T" : "N", "N", &m, &n, &one, l.data, &lda, b.data, &ldb);
+  of_kind<Real>(blas().strsm, blas().dtrsm)("R", "U", transposed ? "T" : "N", "N", &m, &n, &one, l.data, &lda, b.data, &ldb);
 }
 
 /// For few columns all of the time goes into reading L, which a BLAS would also copy. The columns of B are then the rows of
@@ -130,8 +130,8 @@ class FewColumns {
 
   /// What columns [from, to) of X contribute to columns [top, bottom), no more than a band: by those rows of L.
   void take_off(Index from, Index to, Index top, Index bottom) const {
-    std::array<Real, at(band * most)> sums;  // NOLINT(cppcoreguidelines-pro-type-member-init): all that is read is written
-    const MatrixView<Real> f(sums.data(), bottom - top, x_.rows);
+    thread_local Matrix<Real> sums(band, most);
+    const MatrixView<Real> f = sums.view().row_range(0, bottom - top).col_range(0, x_.rows);
     thin_forward<Real>(l_.row_range(top, f.rows).col_range(from, to - from), x_.col_range(from, to - from), f);
     for (Index i = 0; i < f.rows; ++i) {
       for (Index k = 0; k < f.cols; ++k) x_(k, top + i) -= f(i, k);
