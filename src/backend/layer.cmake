@@ -16,5 +16,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   endif()
   set_source_files_properties(${packed_file}_avx512_bf16.cpp PROPERTIES COMPILE_OPTIONS "${packed_options};-mavx512bf16")
   set_source_files_properties(${packed_file}_avx512_vnni.cpp PROPERTIES COMPILE_OPTIONS "${packed_options};-mavx512vnni")
-  set_source_files_properties(${packed_file}_amx.cpp PROPERTIES COMPILE_OPTIONS "${packed_options};-mamx-tile;-mamx-bf16;-mamx-int8")
+  set_source_files_properties(${packed_file}_amx.cpp
+    PROPERTIES COMPILE_OPTIONS "${packed_options};-mprefer-vector-width=512;-mamx-tile;-mamx-bf16;-mamx-int8")
 endif()

@@ -44,8 +44,6 @@ class PackedRows {
 
   /// Says how many rows the next products see; then they are packed.
   void set_rows(Index rows);
-  /// The same for columns, no more than there is room for.
-  void set_cols(Index cols);
   /// Rows first, first + 1, … := f, followed by one more column when `last` (one value per row) is given. `first` is a
   /// multiple of the group; only the last part of the rows may be no whole number of groups. Bytes are rounded from
   /// features times `scales`, one for each column, which brings them into [-127, 127]. Parts may be packed by different
@@ -77,20 +75,6 @@ template <class Sum>
 void accumulate_gram(PackedRows<Sum>& f, MatrixView<Sum> g);
 /// The same for G += FᵀH + HᵀF, for as many rows of as many columns. 2·n·cols² operations.
 void accumulate_gram(BfloatRows& f, BfloatRows& h, MatrixView<float> g);
-
-/// Updates G -= LLᵀ of the lower triangle of G (n × n) for L (n × k) of floats, as three products of bfloat16: with
-/// L = H + R, H the nearest bfloat16 and R that of the rest, HHᵀ + HRᵀ + RHᵀ. Every product of two numbers is off by some
-/// 2⁻¹⁸ of itself, at most 2⁻¹⁶. As above, a little is written above the diagonal. 3·n²·k operations.
-class SplitUpdate {
- public:
-  /// Room for so many rows and columns of L.
-  SplitUpdate(Index most_rows, Index most_depth);
-  void subtract(MatrixView<const float> l, MatrixView<float> g);
-
- private:
-  BfloatRows left_;   ///< -H and under it -R; columns are the rows of L
-  BfloatRows right_;  ///< H and R
-};
 
 /// The nearest bfloat16, as a value; finite ones only.
 template <class Real>

@@ -39,7 +39,7 @@ void pack(std::ptrdiff_t panels, const Real* const* rows, const float* /*scales*
 
 PackedKernel<float> bfloat_avx512() {
   // Three panels of B, 256 lines of them, stay in the first cache while the panels of A pass by; a tile of G in the second.
-  return {pack<float>, pack<double>, nullptr, nullptr, nullptr, nullptr, multiply, 1, 3, 256, 30};
+  return {pack<float>, pack<double>, nullptr, nullptr, nullptr, nullptr, multiply, nullptr, 1, 3, 256, 30};
 }
 
 }  // namespace mercer

@@ -33,11 +33,19 @@ struct PackedKernel {
   /// more of them than `most_left` and `most_right`.
   void (*multiply)(std::ptrdiff_t lines, const Panels& left, const Panels& right, const Sum* start, Sum* c,
                    std::ptrdiff_t stride);
+  /// For split_sum.hpp: a prepared panel of 16 rows or fewer and `width` columns of floats, as pairs of bfloat16 of columns
+  /// 16 apart; every 16 lines are there as H, as H and as R. nullptr: where `prepare` is.
+  void (*split_rows)(std::ptrdiff_t rows, std::ptrdiff_t width, const float* l, std::ptrdiff_t stride,
+                     std::uint32_t* prepared);
   std::ptrdiff_t most_left;
   std::ptrdiff_t most_right;   ///< at most `most_panels`, as most_left
   std::ptrdiff_t depth;        ///< lines to multiply at once, of
   std::ptrdiff_t tile_panels;  ///< a square of so many panels of G: what stays in the caches (measured)
 };
+
+/// That of the active path.
+template <class Sum>
+PackedKernel<Sum> active_kernel();
 
 PackedKernel<float> bfloat_portable();
 PackedKernel<float> bfloat_avx512();

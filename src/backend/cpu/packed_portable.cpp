@@ -78,11 +78,23 @@ void pack_bytes(std::ptrdiff_t panels, const Real* const* rows, const float* sca
 }  // namespace
 
 PackedKernel<float> bfloat_portable() {
-  return {pack_pairs<float>, pack_pairs<double>, nullptr, nullptr, nullptr, nullptr, multiply<float>, 1, 3, 256, 30};
+  return {
+      pack_pairs<float>, pack_pairs<double>, nullptr, nullptr, nullptr, nullptr, multiply<float>, nullptr, 1, 3, 256, 30};
 }
 
 PackedKernel<std::int32_t> byte_portable() {
-  return {pack_bytes<float>, pack_bytes<double>, nullptr, nullptr, nullptr, nullptr, multiply<std::int32_t>, 1, 3, 256, 30};
+  return {pack_bytes<float>,
+          pack_bytes<double>,
+          nullptr,
+          nullptr,
+          nullptr,
+          nullptr,
+          multiply<std::int32_t>,
+          nullptr,
+          1,
+          3,
+          256,
+          30};
 }
 
 }  // namespace mercer

@@ -47,8 +47,10 @@ std::atomic<PackedPath> highest{PackedPath::automatic};
 template <class Sum>
 constexpr LowNumber number_of = std::is_same_v<Sum, float> ? LowNumber::bf16 : LowNumber::int8;
 
+}  // namespace
+
 template <class Sum>
-PackedKernel<Sum> kernel() {
+PackedKernel<Sum> active_kernel() {
   constexpr bool bf16 = std::is_same_v<Sum, float>;
   switch (active_path(number_of<Sum>)) {
 #if defined(__x86_64__)
@@ -70,8 +72,8 @@ PackedKernel<Sum> kernel() {
     return byte_portable();
   }
 }
-
-}  // namespace
+template PackedKernel<float> active_kernel();
+template PackedKernel<std::int32_t> active_kernel();
 
 const char* to_string(PackedPath path) {
   switch (path) {
@@ -159,17 +161,10 @@ void PackedRows<Sum>::set_rows(Index rows) {
 }
 
 template <class Sum>
-void PackedRows<Sum>::set_cols(Index cols) {
-  if (cols > data_.rows() * panel) fail_internal("more columns than the packed block holds");
-  cols_ = cols;
-  panels_ = (cols + panel - 1) / panel;
-}
-
-template <class Sum>
 template <class Real>
 void PackedRows<Sum>::pack(Index first, MatrixView<const Real> f, std::span<const Real> last,
                            std::span<const float> scales) {
-  const PackedKernel<Sum> chosen = kernel<Sum>();
+  const PackedKernel<Sum> chosen = active_kernel<Sum>();
   const Index whole = f.cols / panel;
   const Index rest = f.cols - whole * panel;
   const auto line = [&](Index panels, const Real* const* rows, const float* scale, std::uint32_t* out) {
@@ -258,42 +253,33 @@ void multiply(const Operands<Sum>& o, Index i, const Panels& left, Index j, cons
   }
 }
 
-/// Lines of two blocks of rows that are to be multiplied with each other.
-struct Lines {
-  Index left;
-  Index right;
-  Index count;
-};
-
 template <class Sum>
-void accumulate_tile(const Operands<Sum>& o, std::span<const Lines> runs, Index tile_i, Index tile_j, MatrixView<Sum> g) {
+void accumulate_tile(const Operands<Sum>& o, Index tile_i, Index tile_j, MatrixView<Sum> g) {
   const PackedKernel<Sum>& k = o.kernel;
   const Index last_i = std::min(o.f.panels(), (tile_i + 1) * k.tile_panels);
   const Index last_j = std::min(o.f.panels(), (tile_j + 1) * k.tile_panels);
   std::array<Sum, at(PackedKernel<Sum>::most_panels * panel)> start{};
   if (k.begin != nullptr) k.begin();
-  for (const Lines& run : runs) {
-    for (Index line = 0; line < run.count; line += k.depth) {
-      const Index lines = std::min(k.depth, run.count - line);
-      for (Index j = tile_j * k.tile_panels; j < last_j; j += k.most_right) {
-        const Panels right = o.right(j, std::min(k.most_right, last_j - j), run.right + line);
-        if (k.offsets != nullptr) k.offsets(lines, right, start.data());
-        for (Index i = std::max(tile_i * k.tile_panels, j); i < last_i; i += k.most_left) {
-          const Panels left = o.left(i, std::min(k.most_left, last_i - i), run.left + line);
-          // No further to the right than the diagonal.
-          const Panels reached{right.data, right.stride, static_cast<int>(std::min<Index>(right.count, i + left.count - j))};
-          multiply<Sum>(o, i, left, j, reached, lines, start.data(), g);
-        }
+  for (Index line = 0; line < o.f.lines(); line += k.depth) {
+    const Index lines = std::min(k.depth, o.f.lines() - line);
+    for (Index j = tile_j * k.tile_panels; j < last_j; j += k.most_right) {
+      const Panels right = o.right(j, std::min(k.most_right, last_j - j), line);
+      if (k.offsets != nullptr) k.offsets(lines, right, start.data());
+      for (Index i = std::max(tile_i * k.tile_panels, j); i < last_i; i += k.most_left) {
+        const Panels left = o.left(i, std::min(k.most_left, last_i - i), line);
+        // No further to the right than the diagonal.
+        const Panels reached{right.data, right.stride, static_cast<int>(std::min<Index>(right.count, i + left.count - j))};
+        multiply<Sum>(o, i, left, j, reached, lines, start.data(), g);
       }
     }
   }
   if (k.end != nullptr) k.end();
 }
 
-/// Lower triangle of G += FᵀH, of these lines.
+/// Lower triangle of G += FᵀH.
 template <class Sum>
-void accumulate_product(PackedRows<Sum>& f, const PackedRows<Sum>& h, std::span<const Lines> runs, MatrixView<Sum> g) {
-  const PackedKernel<Sum> chosen = kernel<Sum>();
+void accumulate_product(PackedRows<Sum>& f, const PackedRows<Sum>& h, MatrixView<Sum> g) {
+  const PackedKernel<Sum> chosen = active_kernel<Sum>();
   std::uint32_t* prepared = nullptr;
   if (chosen.prepare != nullptr) {
     prepared = f.reordered().data();
@@ -303,13 +289,8 @@ void accumulate_product(PackedRows<Sum>& f, const PackedRows<Sum>& h, std::span<
   const Index tiles = (f.panels() + chosen.tile_panels - 1) / chosen.tile_panels;
   parallel_for(tiles * (tiles + 1) / 2, [&](Index task) {
     const auto [i, j] = triangle_tile(task);
-    accumulate_tile<Sum>({chosen, f, h, prepared}, runs, i, j, g);
+    accumulate_tile<Sum>({chosen, f, h, prepared}, i, j, g);
   });
-}
-template <class Sum>
-void accumulate_product(PackedRows<Sum>& f, const PackedRows<Sum>& h, MatrixView<Sum> g) {
-  const Lines all{0, 0, f.lines()};
-  accumulate_product<Sum>(f, h, {&all, 1}, g);
 }
 
 }  // namespace
@@ -325,79 +306,6 @@ void accumulate_gram(BfloatRows& f, BfloatRows& h, MatrixView<float> g) {
   if (f.cols() != h.cols() || f.lines() != h.lines()) fail_internal("blocks of different shape have no common Gram matrix");
   accumulate_product<float>(f, h, g);
   accumulate_product<float>(h, f, g);
-}
-
-namespace {
-
-/// Lines 16t, … of H and R for the columns that are rows 16q, … of L: read by rows, written by lines, a tile at a time.
-class SplitTile {
- public:
-  SplitTile(MatrixView<const float> l, Index q, Index t) {
-    const Index rows = std::min(panel, l.rows - q * panel);
-    const Index first = 2 * panel * t;
-    const Index depth = std::min(2 * panel, l.cols - first);
-    for (Index k = 0; k < rows; ++k) {
-      const std::span<const float> row = l.row(q * panel + k).subspan(at(first), at(depth));
-      std::array<float, at(2 * panel)> rest{};
-      std::array<float, at(2 * panel)> high{};
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        high[i] = rounded_to_bfloat(row[i]);
-        rest[i] = rounded_to_bfloat(row[i] - high[i]);
-      }
-      for (std::size_t line = 0; line < at(panel); ++line) {
-        high_[line][at(k)] = pair(high[2 * line], high[2 * line + 1]);
-        rest_[line][at(k)] = pair(rest[2 * line], rest[2 * line + 1]);
-      }
-    }
-  }
-
-  void write_high(std::uint32_t signs, std::uint32_t* out) const { write(high_, signs, out); }
-  void write_rest(std::uint32_t signs, std::uint32_t* out) const { write(rest_, signs, out); }
-
- private:
-  using Words = std::array<std::array<std::uint32_t, at(panel)>, at(panel)>;
-  static std::uint32_t pair(float first, float second) {
-    return (std::bit_cast<std::uint32_t>(first) >> 16U) | std::bit_cast<std::uint32_t>(second);
-  }
-  static void write(const Words& words, std::uint32_t signs, std::uint32_t* out) {
-    for (const auto& line : words) out = std::ranges::transform(line, out, [&](std::uint32_t w) { return w ^ signs; }).out;
-  }
-
-  Words high_{};
-  Words rest_{};
-};
-
-/// Of H or R, padded to whole tiles.
-Index part_lines(Index depth) {
-  return (depth + 2 * panel - 1) / (2 * panel) * panel;
-}
-
-}  // namespace
-
-SplitUpdate::SplitUpdate(Index most_rows, Index most_depth)
-    : left_(2 * BfloatRows::group * part_lines(most_depth), most_rows),
-      right_(2 * BfloatRows::group * part_lines(most_depth), most_rows) {}
-
-void SplitUpdate::subtract(MatrixView<const float> l, MatrixView<float> g) {
-  constexpr std::uint32_t minus = 0x80008000U;
-  const Index lines = part_lines(l.cols);
-  for (BfloatRows* rows : {&left_, &right_}) {
-    rows->set_cols(l.rows);
-    rows->set_rows(2 * BfloatRows::group * lines);
-  }
-  parallel_for(left_.panels(), [&](Index q) {
-    for (Index line = 0; line < lines; line += panel) {
-      const SplitTile tile(l, q, line / panel);
-      std::uint32_t* left = left_.panel_data(q) + line * panel;
-      std::uint32_t* right = right_.panel_data(q) + line * panel;
-      tile.write_high(minus, left);
-      tile.write_rest(minus, left + lines * panel);
-      tile.write_high(0, right);
-      tile.write_rest(0, right + lines * panel);
-    }
-  });
-  const std::array<Lines, 3> products{{{0, 0, lines}, {0, lines, lines}, {lines, 0, lines}}};
-  accumulate_product<float>(left_, right_, products, g);
 }
 
 }  // namespace mercer

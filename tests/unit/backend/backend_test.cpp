@@ -328,6 +328,23 @@ TEST(Cholesky, NamesTheFailingPivot) {
   EXPECT_EQ(cholesky(a), 300);
 }
 
+TEST(Cholesky, StopsAtTheFirstFailingPivotForAnyNumberOfThreads) {
+  const Index n = 1500;  // six rows of tiles, the last a short one; pivots fail in the fourth and in the last
+  const auto f = random_matrix<double>(2 * n, n, 5);
+  Matrix<double> g(n, n);
+  accumulate_gram<double>(f, g);
+  g(800, 800) = 0;
+  g(1490, 1490) = -1;
+  for (const int count : {1, 2, 3, 8}) {
+    set_threads(count);
+    for (int turn = 0; turn < 5; ++turn) {
+      Matrix<double> a = g;
+      EXPECT_EQ(cholesky(a), 800);
+    }
+  }
+  set_threads(0);
+}
+
 TEST(Eigh, RebuildsTheMatrix) {
   const auto f = random_matrix<double>(90, 60, 8);
   Matrix<double> g(60, 60);

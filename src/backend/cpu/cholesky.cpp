@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "backend/cpu/blas.hpp"
+#include "backend/cpu/split_sum.hpp"
+#include "base/checked.hpp"
+#include "base/parallel.hpp"
+#include "base/progress.hpp"
+
+namespace mercer {
+namespace {
+
+constexpr Index block = split_tile;
+
+/// A row-major lower factor L is, read column-major, the upper factor U = Lᵀ with A = UᵀU.
+template <class Real>
+Index factor_block(MatrixView<Real> a) {
+  const int n = checked_int(a.rows, "a matrix dimension");
+  const int lda = checked_int(a.stride, "a stride");
+  int info = 0;
+  of_kind<Real>(blas().spotrf, blas().dpotrf)("U", &n, a.data, &lda, &info);
+  return info > 0 ? info - 1 : -1;
+}
+
+/// X := X L⁻ᵀ for the rows X under a diagonal block.
+template <class Real>
+void solve_rows(MatrixView<const Real> l, MatrixView<Real> x) {
+  const int m = checked_int(l.rows, "a matrix dimension");
+  const int n = checked_int(x.rows, "a matrix dimension");
+  const int lda = checked_int(l.stride, "a stride");
+  const int ldb = checked_int(x.stride, "a stride");
+  const Real one = 1;
+  of_kind<Real>(blas().strsm, blas().dtrsm)("L", "U", "T", "N", &m, &n, &one, l.data, &lda, x.data, &ldb);
+}
+
+/// Lower triangle of C -= AAᵀ.
+template <class Real>
+void subtract_square(MatrixView<const Real> a, MatrixView<Real> c) {
+  const int size = checked_int(a.rows, "a matrix dimension");
+  const int depth = checked_int(a.cols, "a matrix dimension");
+  const int lda = checked_int(a.stride, "a stride");
+  const int ldc = checked_int(c.stride, "a stride");
+  const Real minus = -1;
+  const Real one = 1;
+  of_kind<Real>(blas().ssyrk, blas().dsyrk)("U", "T", &size, &depth, &minus, a.data, &lda, &one, c.data, &ldc);
+}
+
+/// The factor of a tile on the diagonal in small blocks, whose inverses multiply what is below: OpenBLAS solves with floats
+/// at a tenth of the rate at which it multiplies (38 of 300 GF/s on two cores of a Xeon with AMX; no difference on AMD).
+/// Products with an inverse are less precise than solves by the condition number of the small block: a test with a penalty
+/// of 5e-8 found that out, so precise factors do without, and blocks where it could move A by more than `harmless` are
+/// halved.
+class InvertedDiagonal {
+ public:
+  InvertedDiagonal(MatrixView<float> a, double harmless) : l_(a), harmless_(harmless) {}
+  Index factor() {
+    for (Index first = 0; first < l_.rows; first += largest) {
+      const Index width = std::min(largest, l_.rows - first);
+      const MatrixView<float> rows = l_.row_range(first, width);
+      const MatrixView<float> corner = rows.col_range(first, width);
+      if (first > 0) subtract_square<float>(rows.col_range(0, first), corner);
+      if (const Index failed = factor_block<float>(corner); failed >= 0) return first + failed;
+      const std::size_t before = parts_.size();
+      invert(first, width);
+      const Index below = first + width;
+      for (std::size_t k = before; k < parts_.size(); ++k) solve_columns(parts_[k], l_.row_range(below, l_.rows - below));
+    }
+    return -1;
+  }
+  void solve(MatrixView<float> x) const {
+    for (const Part& part : parts_) solve_columns(part, x);
+  }
+
+ private:
+  static constexpr Index largest = 64;
+  static constexpr Index least = 16;  ///< solved with where even its inverse would do harm
+
+  struct Part {
+    Index first;
+    Index width;
+    bool inverted;
+  };
+
+  void invert(Index first, Index width) {
+    const bool inverted = has_harmless_inverse(first, width);
+    if (inverted || width <= least) {
+      parts_.push_back({first, width, inverted});
+      return;
+    }
+    invert(first, width / 2);
+    invert(first + width / 2, width - width / 2);
+  }
+
+  /// Rounding by 2⁻²⁴ of X = AL⁻ᵀ moves A = XLᵀ by 2⁻²⁴‖A‖‖L⁻¹‖‖L‖; what is below is taken to be as large as the diagonal
+  /// of the block, Σ_j l_ij² at most.
+  bool has_harmless_inverse(Index first, Index width) {
+    const MatrixView<const float> corner = l_.row_range(first, width).col_range(first, width);
+    const MatrixView<float> inverse = inverse_.view().row_range(first, width).col_range(0, width);
+    for (Index i = 0; i < width; ++i) {
+      std::ranges::fill(inverse.row(i), 0.0F);
+      inverse(i, i) = 1;
+    }
+    solve_rows<float>(corner, inverse);
+    double inverse_square = 0;
+    double square = 0;
+    double largest_row = 0;
+    for (Index i = 0; i < width; ++i) {
+      double row = 0;
+      for (Index j = 0; j < width; ++j) inverse_square += std::pow(static_cast<double>(inverse(i, j)), 2);
+      for (Index j = 0; j <= i; ++j) row += std::pow(static_cast<double>(corner(i, j)), 2);
+      square += row;
+      largest_row = std::max(largest_row, row);
+    }
+    return 0x1p-24 * std::sqrt(inverse_square * square) * largest_row <= harmless_;
+  }
+
+  /// The columns of a part, given those before them.
+  void solve_columns(const Part& part, MatrixView<float> x) const {
+    if (x.rows == 0) return;
+    const auto [first, width, inverted] = part;
+    const MatrixView<float> target = x.col_range(first, width);
+    const MatrixView<const float> rows = l_.row_range(first, width);
+    if (first > 0) gemm<float>(false, true, -1.0F, x.col_range(0, first), rows.col_range(0, first), 1.0F, target);
+    if (!inverted) {
+      solve_rows<float>(rows.col_range(first, width), target);
+      return;
+    }
+    thread_local Matrix<float> right(block, largest);
+    const MatrixView<float> copy = right.view().row_range(0, x.rows).col_range(0, width);
+    for (Index i = 0; i < x.rows; ++i) std::ranges::copy(target.row(i), copy.row(i).begin());
+    gemm<float>(false, false, 1.0F, copy, inverse_.view().row_range(first, width).col_range(0, width), 0.0F, target);
+  }
+
+  MatrixView<float> l_;
+  double harmless_;
+  Matrix<float> inverse_{block, largest};  ///< L⁻ᵀ of every part, one below the other
+  std::vector<Part> parts_;
+};
+
+/// A = LLᵀ by square tiles,
+///     L_ij = (A_ij - Σ_{k<j} L_ik L_jkᵀ) L_jj⁻ᵀ,
+/// column by column and from the diagonal down. A task finds one of them as soon as those it needs are there: nobody waits
+/// for all the others, and while one thread factors a tile on the diagonal the rest are busy with columns to come. Sums are
+/// in the same order for any number of threads. `Tiles` knows how to work on them.
+template <class Tiles>
+Index factor_tiles(Tiles& tiles, Index count) {
+  std::vector<Milestone> found(static_cast<std::size_t>(count));  // of every row, the tiles so far
+  std::atomic<Index> failed{-1};
+  const Index tasks = count * (count + 1) / 2;
+  parallel_for(tasks, [&](Index task) {
+    const auto [up, left] = triangle_tile(tasks - 1 - task);
+    const Index j = count - 1 - up;
+    const Index i = count - 1 - left;
+    Milestone& row = found[static_cast<std::size_t>(i)];
+    Milestone& other = found[static_cast<std::size_t>(j)];
+    const Milestone::Guard guard(row, j + 1);
+    check_stop();
+    // Many at a time where they were found long ago, the last ones one by one.
+    for (Index from = 0, to = 0; from < j; from = to) {
+      to = from + (from + 12 < j ? 8 : from + 4 < j ? 4 : 1);
+      row.wait_for(to);
+      other.wait_for(to);
+      if (failed >= 0) return;
+      tiles.take_off(i, j, from, to);
+    }
+    if (i == j) {
+      if (const Index pivot = tiles.factor(j); pivot >= 0) failed = j * block + pivot;
+      return;
+    }
+    other.wait_for(j + 1);
+    if (failed < 0) tiles.solve(i, j);
+  });
+  return failed;
+}
+
+Index tile_count(Index rows) {
+  return (rows + block - 1) / block;
+}
+
+/// Rows of tile i, columns of the tiles from `from` to `to`.
+template <class Real>
+MatrixView<Real> tile(MatrixView<Real> a, Index i, Index from, Index to) {
+  const Index row = i * block;
+  const Index col = from * block;
+  return a.row_range(row, std::min(block, a.rows - row)).col_range(col, std::min(to * block, a.cols) - col);
+}
+template <class Real>
+MatrixView<Real> tile(MatrixView<Real> a, Index i, Index j) {
+  return tile<Real>(a, i, j, j + 1);
+}
+
+/// By a BLAS.
+template <class Real>
+class PlainTiles {
+ public:
+  explicit PlainTiles(MatrixView<Real> a) : a_(a) {}
+
+  void take_off(Index i, Index j, Index from, Index to) const {
+    const MatrixView<Real> left = tile(a_, i, from, to);
+    if (i == j) {
+      subtract_square<Real>(left, tile(a_, i, j));
+    } else {
+      gemm<Real>(false, true, Real(-1), left, tile(a_, j, from, to), Real(1), tile(a_, i, j));
+    }
+  }
+  Index factor(Index j) const { return factor_block<Real>(tile(a_, j, j)); }
+  void solve(Index i, Index j) const { solve_rows<Real>(tile(a_, j, j), tile(a_, i, j)); }
+
+ private:
+  MatrixView<Real> a_;
+};
+
+/// By three products of bfloat16 where that is harmless. Above the diagonal, where nothing is needed, every tile is kept
+/// once more as the products want it.
+class SplitTiles {
+ public:
+  SplitTiles(MatrixView<float> a, double harmless)
+      : a_(a), harmless_(harmless), noise_(tile_count(a.rows), tile_count(a.rows)) {
+    for (Index j = 0; j < noise_.rows(); ++j) diagonal_.emplace_back(tile(a_, j, j), harmless);
+  }
+
+  void take_off(Index i, Index j, Index from, Index to) const {
+    thread_local SplitSum sum;
+    sum.start(tile(a_, i, j));
+    for (Index k = from; k < to; ++k) {
+      if (noise_(i, k) * noise_(j, k) <= harmless_ * harmless_) {
+        sum.add(tile(a_, i, k), tile(a_, k, i), tile(a_, k, j));
+      } else {
+        sum.add_precisely(tile(a_, i, k), tile(a_, j, k));
+      }
+    }
+    sum.finish(tile(a_, i, j));
+  }
+  Index factor(Index j) { return diagonal_[static_cast<std::size_t>(j)].factor(); }
+  void solve(Index i, Index j) {
+    const MatrixView<float> l = tile(a_, i, j);
+    diagonal_[static_cast<std::size_t>(j)].solve(l);
+    noise_(i, j) = noise(l, a_.rows - (j + 1) * block);
+    split_words(l, tile(a_, j, i));
+  }
+
+ private:
+  /// The spectral norm of what LLᵀ is off by when every product of two numbers is off by some 2⁻¹⁸ of itself at random, L
+  /// being `rows` rows like these of two tiles: twice the root of the rows times that of the mean square, Σ_k (mean of
+  /// l_ik²)².
+  static double noise(MatrixView<const float> l, Index rows) {
+    std::array<float, block> squares{};
+    for (Index i = 0; i < l.rows; ++i) {
+      const float* row = l.row(i).data();
+      for (std::size_t k = 0; k < squares.size(); ++k) squares[k] += row[k] * row[k];
+    }
+    double sum = 0;
+    for (const float square : squares) sum += std::pow(static_cast<double>(square) / static_cast<double>(l.rows), 2);
+    return 0x1p-17 * std::sqrt(2 * static_cast<double>(rows) * sum);
+  }
+
+  MatrixView<float> a_;
+  double harmless_;
+  std::vector<InvertedDiagonal> diagonal_;
+  Matrix<double> noise_;  ///< of every tile
+};
+
+}  // namespace
+
+Index cholesky(MutMatrix a) {
+  PlainTiles<double> tiles(a);
+  return factor_tiles(tiles, tile_count(a.rows));
+}
+Index cholesky(MatrixView<float> a) {
+  PlainTiles<float> tiles(a);
+  return factor_tiles(tiles, tile_count(a.rows));
+}
+
+Index split_cholesky(MatrixView<float> a, double harmless) {
+  SplitTiles tiles(a, harmless);
+  const Index failed = factor_tiles(tiles, tile_count(a.rows));
+  parallel_rows(a.rows, a.rows / 2, [&](Index first, Index end) {
+    for (Index i = first; i < end; ++i) std::ranges::fill(a.row(i).subspan(static_cast<std::size_t>(i + 1)), 0.0F);
+  });
+  return failed;
+}
+
+}  // namespace mercer
