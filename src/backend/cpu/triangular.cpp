@@ -53,16 +53,16 @@ class FewColumns {
         for (Index i = top; i < bottom; ++i) {
           for (Index j = top; j <= i; ++j) corner.set(j - top, i - top, l_(i, j));
         }
-        for (Index k = 0; k < x_.rows; ++k) {
-          corner.solve(x_.row(k).subspan(at(top), at(bottom - top)), [](Index step) { return step; });
-        }
+        corner.solve(x_.col_range(top, bottom - top), [](Index step) { return step; });
       }
     });
   }
 
-  /// X := X L⁻¹, from the last band on: x_i = (x_i - Σ_{j>i} x_j l_ji)/l_ii. Wider bands: rows of L are read in pieces.
+  /// X := X L⁻¹, from the last band on: x_i = (x_i - Σ_{j>i} x_j l_ji)/l_ii. Rows of L are read in pieces, longer ones where
+  /// bands are wider.
   void solve_transposed() const {
     const Index n = l_.rows;
+    const Index wide_band = x_.rows >= 8 && n <= 6000 ? band : 4 * band;  // measured: many threads wait for each other
     const Index bands = (n + wide_band - 1) / wide_band;
     Matrix<Real> minus(n, x_.rows);  // -Xᵀ, as far as it is known
     Milestone known;                 // from the last column on
@@ -81,9 +81,9 @@ class FewColumns {
         for (Index j = top; j < bottom; ++j) {
           for (Index i = top; i <= j; ++i) corner.set(j - top, i - top, l_(j, i));
         }
-        for (Index k = 0; k < x_.rows; ++k) {
-          corner.solve(x_.row(k).subspan(at(top), at(bottom - top)), [](Index step) { return small - 1 - step; });
-          for (Index i = top; i < bottom; ++i) minus(i, k) = -x_(k, i);
+        corner.solve(x_.col_range(top, bottom - top), [](Index step) { return small - 1 - step; });
+        for (Index i = top; i < bottom; ++i) {
+          for (Index k = 0; k < x_.rows; ++k) minus(i, k) = -x_(k, i);
         }
         if (top > first) take_off_transposed(minus, top, bottom, first, top);
       }
@@ -93,7 +93,6 @@ class FewColumns {
  private:
   static constexpr Index small = 32;
   static constexpr Index band = 64;
-  static constexpr Index wide_band = 256;
 
   static constexpr std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -110,7 +109,17 @@ class FewColumns {
       }
     }
     template <class Order>
-    void solve(std::span<Real> x, const Order& order) const {
+    void solve(MatrixView<Real> x, const Order& order) const {
+      Index first = 0;
+      for (; first + beside <= x.rows; first += beside) solve_beside(x.row_range(first, beside), order);
+      for (; first < x.rows; ++first) solve_row(x.row(first), order);
+    }
+
+   private:
+    static constexpr Index beside = 8;
+
+    template <class Order>
+    void solve_row(std::span<Real> x, const Order& order) const {
       std::array<Real, at(small)> y{};
       std::ranges::copy(x, y.begin());
       for (Index step = 0; step < small; ++step) {
@@ -122,8 +131,27 @@ class FewColumns {
       }
       std::copy_n(y.begin(), x.size(), x.begin());
     }
+    /// Several rows: in each of them, every number waits for the one before.
+    template <class Order>
+    void solve_beside(MatrixView<Real> x, const Order& order) const {
+      std::array<std::array<Real, at(beside)>, at(small)> y{};
+      for (Index k = 0; k < beside; ++k) {
+        for (Index i = 0; i < x.cols; ++i) y[at(i)][at(k)] = x(k, i);
+      }
+      for (Index step = 0; step < small; ++step) {
+        const Index j = order(step);
+        for (Real& known : y[at(j)]) known *= inverse_[at(j)];
+        for (Index later = step + 1; later < small; ++later) {
+          const Index i = order(later);
+          const Real factor = factor_[at(j * small + i)];
+          for (std::size_t k = 0; k < at(beside); ++k) y[at(i)][k] -= factor * y[at(j)][k];
+        }
+      }
+      for (Index k = 0; k < beside; ++k) {
+        for (Index i = 0; i < x.cols; ++i) x(k, i) = y[at(i)][at(k)];
+      }
+    }
 
-   private:
     std::array<Real, at(small)> inverse_;
     std::array<Real, at(small* small)> factor_{};  ///< 0 where there is nothing to contribute
   };
