@@ -3,7 +3,9 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "base/matrix.hpp"
 
@@ -57,6 +59,8 @@ class PackedRows {
   /// Room for the rows once more, in the order that products want on their left; kept from block to block, since fresh
   /// memory costs more than the copy.
   Matrix<std::uint32_t>& reordered();
+  /// Takes that of rows of the same shape, which need it no longer.
+  void adopt_reordered(PackedRows& other) { reordered_ = std::move(other.reordered_); }
 
  private:
   Index cols_;
@@ -69,8 +73,26 @@ class PackedRows {
 using BfloatRows = PackedRows<float>;
 using ByteRows = PackedRows<std::int32_t>;
 
-/// Lower triangle of G (cols × cols) += FᵀF, by tiles that each belong to one thread. Entries above the diagonal but within
-/// its 48 × 48 blocks may be written too. n·cols² operations.
+/// Lower triangle of G (cols × cols) += FᵀH, for as many rows of as many columns, by tiles that each belong to one task.
+/// Entries above the diagonal but within its 48 × 48 blocks may be written too. n·cols² operations. Tasks are to be begun in
+/// their order and wait for each other, but not for any others: they may be among those of a parallel_for.
+template <class Sum>
+class GramTasks {
+ public:
+  GramTasks(PackedRows<Sum>& f, const PackedRows<Sum>& h, MatrixView<Sum> g);
+  GramTasks(GramTasks&& other) noexcept;
+  GramTasks& operator=(GramTasks&& other) noexcept;
+  ~GramTasks();
+
+  Index count() const;
+  void run(Index task) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// G += FᵀF, all of it.
 template <class Sum>
 void accumulate_gram(PackedRows<Sum>& f, MatrixView<Sum> g);
 /// The same for G += FᵀH + HᵀF, for as many rows of as many columns. 2·n·cols² operations.

@@ -118,14 +118,12 @@ void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& bef
 }
 
 template <class Real>
-void FeatureChunks<Real>::for_each_block(const Consumer& consume, const BlockHook& before,
-                                         const std::function<void()>& after) {
-  pass(block_rows(), consume, before, after);
+void FeatureChunks<Real>::for_each_block(const Consumer& consume, const BlockHook& before, const Others& others) {
+  pass(block_rows(), consume, before, others);
 }
 
 template <class Real>
-void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, const BlockHook& before,
-                               const std::function<void()>& after) {
+void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, const BlockHook& before, const Others& others) {
   if (keep_ && features_.empty()) features_ = Matrix<Real>(rows_.row_count(), map_.columns());
   rows_.rewind();
   RowBlock block;
@@ -134,13 +132,20 @@ void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, cons
     check_stop();
     if (before) before(first_row, block.rows());
     Turns turns(slots_);
-    parallel_for((block.rows() + slot_rows - 1) / slot_rows, [&](Index stretch) {
+    const Index stretches = (block.rows() + slot_rows - 1) / slot_rows;
+    const Index other_tasks = others.count ? others.count() : 0;
+    const Index tasks = stretches + other_tasks;
+    parallel_for(tasks, [&](Index task) {
+      const Index stretch = task * stretches / tasks;  // spread evenly among the others
+      if ((task + 1) * stretches / tasks == stretch) {
+        others.run(task - stretch);
+        return;
+      }
       const Turns::Turn turn(turns, stretch);  // before anything may fail: others wait for its end
       if (turns.failed()) return;
       check_stop();
       consume_stretch(stretch, first_row, block, consume);
     });
-    if (after) after();
     first_row += block.rows();
   }
   kept_ = keep_;

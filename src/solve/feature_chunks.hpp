@@ -65,11 +65,16 @@ class FeatureChunks {
   using BlockHook = std::function<void(Index first_row, Index rows)>;
   /// Blocks of as many rows as make threads wait for each other seldom.
   void for_each(const Consumer& consume, const BlockHook& before = {});
-  /// Blocks of `block_rows()` and something to do after each.
-  void for_each_block(const Consumer& consume, const BlockHook& before, const std::function<void()>& after);
+  /// Work that goes along with the chunks of a block, as tasks that are begun in their order; known after `before`.
+  struct Others {
+    std::function<Index()> count;
+    std::function<void(Index)> run;
+  };
+  /// Blocks of `block_rows()`.
+  void for_each_block(const Consumer& consume, const BlockHook& before, const Others& others);
 
  private:
-  void pass(Index rows_at_once, const Consumer& consume, const BlockHook& before, const std::function<void()>& after);
+  void pass(Index rows_at_once, const Consumer& consume, const BlockHook& before, const Others& others);
   void consume_stretch(Index stretch, Index first_row, const RowBlock& block, const Consumer& consume);
   Index chunk_rows() const;
 

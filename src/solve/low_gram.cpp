@@ -20,6 +20,10 @@ template <class Rows>
 Rows packed_rows(bool wanted, Index rows, Index columns) {
   return wanted ? Rows(rows, columns) : Rows(0, 0);
 }
+template <class Rows>
+std::array<Rows, 2> packed_blocks(bool first, bool second, Index rows, Index columns) {
+  return {packed_rows<Rows>(first, rows, columns), packed_rows<Rows>(second, rows, columns)};
+}
 
 std::string path_words(LowNumber number) {
   switch (active_path(number)) {
@@ -50,9 +54,10 @@ std::string words(GramPrecision gram) {
 
 LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds)
     : precision_(precision),
-      bytes_(packed_rows<ByteRows>(precision == GramPrecision::int8, block_rows, columns + 1)),
-      packed_(packed_rows<BfloatRows>(precision == GramPrecision::bf16 || precision == GramPrecision::bf16_three, block_rows,
-                                      columns + 1)),
+      bytes_(packed_blocks<ByteRows>(precision == GramPrecision::int8, precision == GramPrecision::int8, block_rows,
+                                     columns + 1)),
+      packed_(packed_blocks<BfloatRows>(precision == GramPrecision::bf16 || precision == GramPrecision::bf16_three,
+                                        precision == GramPrecision::bf16, block_rows, columns + 1)),
       rest_(packed_rows<BfloatRows>(precision == GramPrecision::bf16_three, block_rows, columns + 1)) {
   const Index size = columns + 1;
   if (integer()) {
@@ -69,10 +74,26 @@ LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const
 }
 
 void LowGram::begin_block(Index rows) {
+  multiply_block();
   row_count_ = rows;
-  if (bytes_.cols() > 0) bytes_.set_rows(rows);
-  if (packed_.cols() > 0) packed_.set_rows(rows);
-  if (rest_.cols() > 0) rest_.set_rows(rows);
+  const auto set_rows = [&](auto& packed) {
+    if (packed.cols() > 0) packed.set_rows(rows);
+  };
+  set_rows(bytes_[gathered_]);
+  set_rows(packed_[gathered_]);
+  set_rows(rest_);
+}
+
+Index LowGram::tasks() const {
+  return byte_tasks_ ? byte_tasks_->count() : bfloat_tasks_ ? bfloat_tasks_->count() : 0;
+}
+
+void LowGram::run(Index task) const {
+  if (byte_tasks_) {
+    byte_tasks_->run(task);
+  } else {
+    bfloat_tasks_->run(task);
+  }
 }
 
 template <class Real>
@@ -91,18 +112,18 @@ void LowGram::add(Index row_in_block, MatrixView<const Real> features, std::span
   }
   if (integer()) {
     if (!weights.empty()) fail_internal("rows with weights are not rounded to bytes");
-    bytes_.pack<Real>(row_in_block, features, ones, scales_);
+    bytes_[gathered_].pack<Real>(row_in_block, features, ones, scales_);
     return;
   }
   if (weights.empty() && precision_ == GramPrecision::bf16) {
-    packed_.pack<Real>(row_in_block, features, ones);
+    packed_[gathered_].pack<Real>(row_in_block, features, ones);
     return;
   }
   Matrix<Real> scaled(features);
   for (Index i = 0; i < scaled.rows(); ++i) {
     for (Real& v : scaled.row(i)) v *= ones[static_cast<std::size_t>(i)];
   }
-  packed_.pack<Real>(row_in_block, scaled, ones);
+  packed_[gathered_].pack<Real>(row_in_block, scaled, ones);
   if (precision_ == GramPrecision::bf16) return;
   const auto remainder = [](Real v) { return v - rounded_to_bfloat(v); };
   std::ranges::transform(scaled.values(), scaled.values().begin(), remainder);
@@ -124,7 +145,10 @@ Index LowGram::most_summed_rows() const {
   }
 }
 
-void LowGram::end_block() {
+void LowGram::multiply_block() {
+  byte_tasks_.reset();
+  bfloat_tasks_.reset();
+  if (row_count_ == 0) return;
   if (precision_ == GramPrecision::float32) {
     constexpr Index rows = 2048;  // float sums of more would lose digits
     for (Index first = 0; first < row_count_; first += rows)
@@ -134,13 +158,21 @@ void LowGram::end_block() {
   if (summed_rows_ > 0 && summed_rows_ + row_count_ > most_summed_rows()) flush();
   summed_rows_ += row_count_;
   const Index size = std::max(counts_.rows(), gram_.rows());
+  const std::size_t next = 1 - gathered_;
+  const auto among_others = [&](auto& blocks, auto& tasks, auto sums) {
+    blocks[gathered_].adopt_reordered(blocks[next]);
+    tasks.emplace(blocks[gathered_], blocks[gathered_], sums);
+    gathered_ = next;
+  };
   if (integer()) {
-    accumulate_gram<std::int32_t>(bytes_, counts_.view().col_range(0, size));
-    return;
+    among_others(bytes_, byte_tasks_, counts_.view().col_range(0, size));
+  } else if (precision_ == GramPrecision::bf16) {
+    among_others(packed_, bfloat_tasks_, gram_.view().col_range(0, size));
+  } else {  // three products of the same tiles, one after the other
+    const MatrixView<float> gram = gram_.view().col_range(0, size);
+    accumulate_gram<float>(packed_[gathered_], gram);
+    accumulate_gram(packed_[gathered_], rest_, gram);
   }
-  const MatrixView<float> gram = gram_.view().col_range(0, size);
-  accumulate_gram<float>(packed_, gram);
-  if (precision_ == GramPrecision::bf16_three) accumulate_gram(packed_, rest_, gram);
 }
 
 void LowGram::flush() {
@@ -169,8 +201,13 @@ double LowGram::value(Index i, Index j) const {
 }
 
 void LowGram::move_into(NormalSystem& system) {
-  bytes_ = ByteRows(0, 0);
-  packed_ = rest_ = BfloatRows(0, 0);
+  begin_block(0);
+  parallel_for(tasks(), [&](Index task) { run(task); });
+  byte_tasks_.reset();
+  bfloat_tasks_.reset();
+  bytes_ = packed_blocks<ByteRows>(false, false, 0, 0);
+  packed_ = packed_blocks<BfloatRows>(false, false, 0, 0);
+  rest_ = BfloatRows(0, 0);
   rows_ = {};
   if (summed_rows_ > 0 && !sum_.empty()) flush();
   const Index m = std::max({counts_.rows(), gram_.rows(), sum_.rows()}) - 1;

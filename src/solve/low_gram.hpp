@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,11 +30,14 @@ class LowGram {
   /// int8 wants the bounds of the features (FeatureMap::bounds), and rows without weights.
   LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds);
 
+  /// Products of a block are made while the next one is gathered: with both at once, threads that share a core use more of
+  /// it. They are `tasks()` of them from here on, to be begun in their order and run before another block begins.
   void begin_block(Index rows);
+  Index tasks() const;
+  void run(Index task) const;
   /// Rows row_in_block, … of the block (a multiple of 4); called by many threads.
   template <class Real>
   void add(Index row_in_block, MatrixView<const Real> features, std::span<const double> weights);
-  void end_block();
 
   /// Moves it into `system` (lower triangle), centred when that has an intercept.
   void move_into(NormalSystem& system);
@@ -42,6 +47,8 @@ class LowGram {
   /// million rows in floats alone, standard deviations by one product were 3 % off at a penalty of 1e-5). Those of bytes
   /// would leave 32 bits.
   void flush();
+  /// What is to be done with the block that was gathered.
+  void multiply_block();
   Index most_summed_rows() const;
 
   /// Entry (i, j) in the units of the features.
@@ -49,16 +56,19 @@ class LowGram {
   bool integer() const { return precision_ == GramPrecision::int8; }
 
   GramPrecision precision_;
-  std::vector<float> scales_;    ///< int8: 127/bound of every column, the one of ones included
-  ByteRows bytes_;               ///< int8
-  BfloatRows packed_;            ///< bf16, bf16_three: h
-  BfloatRows rest_;              ///< bf16_three: r
-  Matrix<float> rows_;           ///< float32
-  Index row_count_ = 0;          ///< of this block
-  Matrix<std::int32_t> counts_;  ///< of bytes
-  Matrix<float> gram_;           ///< of bfloat16 numbers
-  Index summed_rows_ = 0;        ///< in counts_ or gram_
-  Matrix<double> sum_;           ///< of what was flushed, or of float32
+  std::vector<float> scales_;                          ///< int8: 127/bound of every column, the one of ones included
+  std::size_t gathered_ = 0;                           ///< which of the two below are those of this block
+  std::array<ByteRows, 2> bytes_;                      ///< int8
+  std::array<BfloatRows, 2> packed_;                   ///< bf16; bf16_three: h, the first of them
+  BfloatRows rest_;                                    ///< bf16_three: r
+  Matrix<float> rows_;                                 ///< float32
+  Index row_count_ = 0;                                ///< of this block
+  Matrix<std::int32_t> counts_;                        ///< of bytes
+  Matrix<float> gram_;                                 ///< of bfloat16 numbers
+  Index summed_rows_ = 0;                              ///< in counts_ or gram_
+  Matrix<double> sum_;                                 ///< of what was flushed, or of float32
+  std::optional<GramTasks<std::int32_t>> byte_tasks_;  ///< of the block before
+  std::optional<GramTasks<float>> bfloat_tasks_;
 };
 
 }  // namespace mercer

@@ -142,6 +142,11 @@ Index RowOperator<Real>::block_rows(const FeatureMap& map, Index most_systems) {
 }
 
 template <class Real>
+typename FeatureChunks<Real>::Others RowOperator<Real>::products_of(const LowGram& low) {
+  return {[&] { return low.tasks(); }, [&](Index task) { low.run(task); }};
+}
+
+template <class Real>
 void RowOperator<Real>::gather(LowGram& low) {
   chunks_.for_each_block([&](const Chunk& chunk) { low.add(chunk.row_in_block, chunk.features, chunk.weights); },
                          [&](Index first_row, Index rows) {
@@ -149,7 +154,7 @@ void RowOperator<Real>::gather(LowGram& low) {
                                   static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
                            low.begin_block(rows);
                          },
-                         [&] { low.end_block(); });
+                         products_of(low));
 }
 
 template <class Real>
@@ -228,7 +233,7 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
     if (low != nullptr) low->add(chunk.row_in_block, chunk.features, chunk.weights);
   };
   if (low != nullptr) {
-    chunks_.for_each_block(consume, start, [&] { low->end_block(); });
+    chunks_.for_each_block(consume, start, products_of(*low));
   } else {
     chunks_.for_each(consume, start);
   }

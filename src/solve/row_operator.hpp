@@ -69,6 +69,7 @@ class RowOperator {
   template <class Other>
   friend class RowOperator;
   using Chunk = typename FeatureChunks<Real>::Chunk;
+  static typename FeatureChunks<Real>::Others products_of(const LowGram& low);
   /// squares += (φ - φ in float)², φ², 1 of the largest row of the chunk.
   void add_difference(const Chunk& chunk, std::span<double> squares) const;
   Matrix<double> expand(ConstMatrix v) const;

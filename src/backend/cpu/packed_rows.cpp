@@ -276,21 +276,66 @@ void accumulate_tile(const Operands<Sum>& o, Index tile_i, Index tile_j, MatrixV
   if (k.end != nullptr) k.end();
 }
 
-/// Lower triangle of G += FᵀH.
+}  // namespace
+
+/// Row i of the tiles is i + 1 tasks. Before them goes one that prepares the panels on the left of a row to come, so that
+/// nobody waits for it.
+template <class Sum>
+struct GramTasks<Sum>::State {
+  PackedRows<Sum>& f;
+  const PackedRows<Sum>& h;
+  MatrixView<Sum> g;
+  PackedKernel<Sum> kernel = active_kernel<Sum>();
+  Index tiles = (f.panels() + kernel.tile_panels - 1) / kernel.tile_panels;
+  std::uint32_t* prepared = kernel.prepare != nullptr ? f.reordered().data() : nullptr;
+  std::vector<Milestone> rows{at(tiles)};  ///< 1: prepared
+  static constexpr Index ahead = 2;
+
+  void prepare(Index i) {
+    if (prepared == nullptr || i >= tiles) return;
+    const Milestone::Guard guard(rows[at(i)], 1);
+    for (Index q = i * kernel.tile_panels; q < std::min(f.panels(), (i + 1) * kernel.tile_panels); ++q)
+      kernel.prepare(f.lines(), f.panel_data(q), prepared + q * f.panel_lines() * panel);
+  }
+};
+
+template <class Sum>
+GramTasks<Sum>::GramTasks(PackedRows<Sum>& f, const PackedRows<Sum>& h, MatrixView<Sum> g)
+    : state_(std::make_unique<State>(State{f, h, g})) {}
+template <class Sum>
+GramTasks<Sum>::GramTasks(GramTasks&& other) noexcept = default;
+template <class Sum>
+GramTasks<Sum>& GramTasks<Sum>::operator=(GramTasks&& other) noexcept = default;
+template <class Sum>
+GramTasks<Sum>::~GramTasks() = default;
+
+template <class Sum>
+Index GramTasks<Sum>::count() const {
+  return State::ahead + state_->tiles * (state_->tiles + 3) / 2;
+}
+
+template <class Sum>
+void GramTasks<Sum>::run(Index task) const {
+  State& state = *state_;
+  if (task < State::ahead) return state.prepare(task);
+  task -= State::ahead;
+  Index i = 0;
+  while ((i + 1) * (i + 4) / 2 <= task) ++i;
+  const Index within = task - i * (i + 3) / 2;
+  if (within == 0) return state.prepare(i + State::ahead);
+  if (state.prepared != nullptr) state.rows[at(i)].wait_for(1);
+  accumulate_tile<Sum>({state.kernel, state.f, state.h, state.prepared}, i, within - 1, state.g);
+}
+
+template class GramTasks<float>;
+template class GramTasks<std::int32_t>;
+
+namespace {
+
 template <class Sum>
 void accumulate_product(PackedRows<Sum>& f, const PackedRows<Sum>& h, MatrixView<Sum> g) {
-  const PackedKernel<Sum> chosen = active_kernel<Sum>();
-  std::uint32_t* prepared = nullptr;
-  if (chosen.prepare != nullptr) {
-    prepared = f.reordered().data();
-    parallel_for(f.panels(),
-                 [&](Index q) { chosen.prepare(f.lines(), f.panel_data(q), prepared + q * f.panel_lines() * panel); });
-  }
-  const Index tiles = (f.panels() + chosen.tile_panels - 1) / chosen.tile_panels;
-  parallel_for(tiles * (tiles + 1) / 2, [&](Index task) {
-    const auto [i, j] = triangle_tile(task);
-    accumulate_tile<Sum>({chosen, f, h, prepared}, i, j, g);
-  });
+  const GramTasks<Sum> tasks(f, h, g);
+  parallel_for(tasks.count(), [&](Index task) { tasks.run(task); });
 }
 
 }  // namespace

@@ -69,14 +69,26 @@ TEST(FeatureChunks, NobodyWaitsForAChunkThatFailed) {
   set_threads(0);
 }
 
-TEST(FeatureChunks, SomethingIsDoneAfterEveryBlock) {
-  Pass pass(2000);
-  std::atomic<Index> passed = 0;
-  std::vector<Index> at_end;
-  pass.chunks.for_each_block([&](const FeatureChunks<double>::Chunk& chunk) { passed += chunk.features.rows; },
-                             [&](Index first_row, Index) { EXPECT_EQ(first_row, passed); },
-                             [&] { at_end.push_back(passed); });
-  EXPECT_EQ(at_end, (std::vector<Index>{768, 1536, 2000}));
+TEST(FeatureChunks, OtherTasksGoAlongWithEveryBlockInTheirOrder) {
+  for (const Index others : {0, 1, 2, 3, 4, 50}) {
+    Pass pass(2000);
+    set_threads(1);  // tasks are then run in the order in which they are begun
+    Index passed = 0;
+    std::vector<Index> run;
+    std::vector<Index> starts;
+    const auto before = [&](Index first_row, Index rows) {
+      EXPECT_EQ(first_row, passed);
+      EXPECT_EQ(std::ssize(run), others * std::ssize(starts));
+      starts.push_back(rows);
+    };
+    pass.chunks.for_each_block([&](const FeatureChunks<double>::Chunk& chunk) { passed += chunk.features.rows; }, before,
+                               {[&] { return others; }, [&](Index task) { run.push_back(task); }});
+    set_threads(0);
+    EXPECT_EQ(passed, 2000);
+    EXPECT_EQ(starts, (std::vector<Index>{768, 768, 464}));
+    ASSERT_EQ(std::ssize(run), 3 * others);
+    for (Index k = 0; k < 3 * others; ++k) EXPECT_EQ(run[static_cast<std::size_t>(k)], k % others);
+  }
 }
 
 }  // namespace
