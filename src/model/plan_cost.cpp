@@ -7,6 +7,7 @@
 #include "backend/backend.hpp"
 #include "backend/packed_rows.hpp"
 #include "base/fail.hpp"
+#include "base/parallel.hpp"
 #include "base/resources.hpp"
 #include "base/text.hpp"
 #include "model/fit.hpp"
@@ -30,34 +31,62 @@ double passes_of(const FitOptions& options) {
   return options.penalty ? last : last + coarse;
 }
 
+/// An eigendecomposition behaves like 20 m³ flops of one thread at the Gram update (measured: it is bound by memory), in
+/// which time all of them would do as many each.
+double eigen_flops(double m) {
+  return 20 * m * m * m * threads();
+}
+
 /// Any loss: an eigendecomposition for the fit, and one with its Gram matrix for the choice of the penalty.
 double certified_flops(const FeatureMap& map, Index rows, const FitOptions& options) {
   const Coupling& coupling = map.coupling();
   const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
   const double gram = 0.8 * static_cast<double>(rows) * std::pow(static_cast<double>(map.columns()), 2);
-  const double factor = 40 * m * m * m;
-  return options.penalty ? factor : 2 * factor + gram;
+  const double eigen = eigen_flops(m);
+  return options.penalty ? eigen : 2 * eigen + gram;
 }
 
-/// An eigendecomposition behaves like 40 m³ flops of the Gram update (measured: it runs on one thread and is bound by
-/// memory), with 2qm² for the leave-one-out rows; Cholesky is m³/3.
+/// Leave-one-out rows take 2qm² beside an eigendecomposition; Cholesky is m³/3.
 double solve_flops(const FeatureMap& map, Index rows, const FitOptions& options) {
   if (!is_ridge(options)) return certified_flops(map, rows, options);
   const Coupling& coupling = map.coupling();
   const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
   const std::string solver = choose_solver(map, rows, options).solver;
-  if (solver == "eigen" || (solver == "refined" && !options.penalty)) return 40 * m * m * m + 2 * leave_one_out_values * m;
+  if (solver == "eigen" || (solver == "refined" && !options.penalty)) return eigen_flops(m) + 2 * leave_one_out_values * m;
   constexpr double penalties = 18;
   constexpr double left_out = 1000;
   return options.penalty ? m * m * m / 3 : penalties * (m * m * m / 3 + left_out * m * m);
 }
 
-constexpr Index side = 1024;  ///< of the block that speeds are measured on
+constexpr Index side = 512;  ///< of the blocks that speeds are measured on
 
-/// Of side³ flops.
-template <class Work>
-double flops_per_second(const Work& work) {
-  return std::pow(static_cast<double>(side), 3) / fastest(3, work);
+template <class Real>
+struct FullBlock {
+  Matrix<Real> f{side, side};
+  Matrix<double> g{side, side};
+
+  FullBlock() { std::ranges::fill(f.values(), Real(0.5)); }
+  void multiply() { accumulate_gram<Real>(f, g); }
+};
+
+template <class Sum>
+struct PackedBlock {
+  PackedRows<Sum> f{side, side};
+  Matrix<Sum> g{side, side};
+
+  PackedBlock() { f.set_rows(side); }
+  void multiply() { accumulate_gram<Sum>(f, g); }
+};
+
+/// Flops per second of all threads, with a block of side³ flops for each: a single one would leave most of many threads
+/// idle.
+template <class Block>
+double speed() {
+  std::vector<Block> blocks(static_cast<std::size_t>(threads()));
+  const auto all = static_cast<Index>(blocks.size());
+  const double seconds =
+      fastest(3, [&] { parallel_for(all, [&](Index t) { blocks[static_cast<std::size_t>(t)].multiply(); }); });
+  return std::pow(static_cast<double>(side), 3) * static_cast<double>(all) / seconds;
 }
 
 }  // namespace
@@ -69,27 +98,21 @@ void check_wishes(double error, double confidence) {
 }
 
 double gram_speed(Precision precision) {
-  const auto run = [](auto zero) {
-    using Real = decltype(zero);
-    Matrix<Real> f(side, side);
-    std::ranges::fill(f.values(), Real(0.5));
-    Matrix<double> g(side, side);
-    return flops_per_second([&] { accumulate_gram<Real>(f, g); });
-  };
-  return precision == Precision::single_ ? run(0.0F) : run(0.0);
+  return precision == Precision::single_ ? speed<FullBlock<float>>() : speed<FullBlock<double>>();
 }
 
 double gram_speed(GramPrecision gram) {
-  if (gram == GramPrecision::float32) return gram_speed(Precision::single_);
-  const auto run = [](auto zero) {
-    using Word = decltype(zero);
-    PackedRows<Word> f(side, side);
-    f.set_rows(side);
-    Matrix<Word> g(side, side);
-    return flops_per_second([&] { accumulate_gram<Word>(f, g); });
-  };
-  if (gram == GramPrecision::int8) return run(std::int32_t{});
-  return gram == GramPrecision::bf16 ? run(0.0F) : run(0.0F) / 3;
+  switch (gram) {
+    case GramPrecision::int8:
+      return speed<PackedBlock<std::int32_t>>();
+    case GramPrecision::bf16:
+      return speed<PackedBlock<float>>();
+    case GramPrecision::bf16_three:
+      return speed<PackedBlock<float>>() / 3;
+    case GramPrecision::float32:
+      break;
+  }
+  return gram_speed(Precision::single_);
 }
 
 double pass_seconds(const FeatureMap& map, Index rows, const FitOptions& options) {

@@ -10,7 +10,7 @@ namespace mercer {
 /// Refuses errors and confidences outside of (0, 1).
 void check_wishes(double error, double confidence);
 
-/// Flops per second of the Gram update on this machine now, from one block of about 2·10⁹ flops.
+/// Flops per second of the Gram update on this machine now, by all threads.
 double gram_speed(Precision precision);
 double gram_speed(GramPrecision gram);
 
