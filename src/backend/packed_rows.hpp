@@ -80,9 +80,9 @@ template <class Sum>
 class GramTasks {
  public:
   GramTasks(PackedRows<Sum>& f, const PackedRows<Sum>& h, MatrixView<Sum> g);
-  GramTasks(GramTasks&& other) noexcept;
-  GramTasks& operator=(GramTasks&& other) noexcept;
   ~GramTasks();
+  GramTasks(const GramTasks&) = delete;
+  GramTasks& operator=(const GramTasks&) = delete;
 
   Index count() const;
   void run(Index task) const;
@@ -92,7 +92,7 @@ class GramTasks {
   std::unique_ptr<State> state_;
 };
 
-/// G += FᵀF, all of it.
+/// All tasks of G += FᵀF.
 template <class Sum>
 void accumulate_gram(PackedRows<Sum>& f, MatrixView<Sum> g);
 /// The same for G += FᵀH + HᵀF, for as many rows of as many columns. 2·n·cols² operations.

@@ -149,15 +149,10 @@ class InvertedDiagonal {
 template <class Tiles>
 Index factor_tiles(Tiles& tiles, Index count) {
   std::vector<Milestone> found(static_cast<std::size_t>(count));  // of every row, the tiles so far
-  std::atomic<Index> failed{-1};
-  const Index tasks = count * (count + 1) / 2;
-  parallel_for(tasks, [&](Index task) {
-    const auto [up, left] = triangle_tile(tasks - 1 - task);
-    const Index j = count - 1 - up;
-    const Index i = count - 1 - left;
-    Milestone& row = found[static_cast<std::size_t>(i)];
-    Milestone& other = found[static_cast<std::size_t>(j)];
-    const Milestone::Guard guard(row, j + 1);
+  std::atomic<Index> failed{-1};                                  // from then on, what is there is not to be used
+  const auto find = [&](Index i, Index j) {
+    const Milestone& row = found[static_cast<std::size_t>(i)];
+    const Milestone& other = found[static_cast<std::size_t>(j)];
     check_stop();
     // Many at a time where they were found long ago, the last ones one by one.
     for (Index from = 0, to = 0; from < j; from = to) {
@@ -173,6 +168,19 @@ Index factor_tiles(Tiles& tiles, Index count) {
     }
     other.wait_for(j + 1);
     if (failed < 0) tiles.solve(i, j);
+  };
+  const Index tasks = count * (count + 1) / 2;
+  parallel_for(tasks, [&](Index task) {
+    const auto [up, left] = triangle_tile(tasks - 1 - task);
+    const Index j = count - 1 - up;
+    const Index i = count - 1 - left;
+    const Milestone::Guard guard(found[static_cast<std::size_t>(i)], j + 1);
+    try {
+      find(i, j);
+    } catch (...) {
+      failed = 0;
+      throw;
+    }
   });
   return failed;
 }
@@ -245,8 +253,8 @@ class SplitTiles {
 
  private:
   /// The spectral norm of what LLᵀ is off by when every product of two numbers is off by some 2⁻¹⁸ of itself at random, L
-  /// being `rows` rows like these of two tiles: twice the root of the rows times that of the mean square, Σ_k (mean of
-  /// l_ik²)².
+  /// being `rows` rows like these and 512 columns: twice the root of the rows times that of the mean square, 2Σ_k (mean of
+  /// l_ik²)². (What is harmless was found for so many columns at a time.)
   static double noise(MatrixView<const float> l, Index rows) {
     std::array<float, block> squares{};
     for (Index i = 0; i < l.rows; ++i) {

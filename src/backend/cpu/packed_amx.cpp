@@ -155,7 +155,7 @@ PackedKernel<Sum> with_tiles(PackedKernel<Sum> kernel) {
   kernel.prepare = prepare;
   kernel.offsets = nullptr;
   kernel.multiply = multiply<Sum>;
-  kernel.split_rows = split_rows;
+  if constexpr (std::is_same_v<Sum, float>) kernel.split_rows = split_rows;
   kernel.most_left = kernel.most_right = 2;
   kernel.depth = 256;
   kernel.tile_panels = 18;

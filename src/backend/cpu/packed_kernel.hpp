@@ -33,8 +33,8 @@ struct PackedKernel {
   /// more of them than `most_left` and `most_right`.
   void (*multiply)(std::ptrdiff_t lines, const Panels& left, const Panels& right, const Sum* start, Sum* c,
                    std::ptrdiff_t stride);
-  /// For split_sum.hpp: a prepared panel of 16 rows or fewer and `width` columns of floats, as pairs of bfloat16 of columns
-  /// 16 apart; every 16 lines are there as H, as H and as R. nullptr: where `prepare` is.
+  /// For split_sum.hpp, of bfloat16 alone: a prepared panel of 16 rows or fewer and `width` columns of floats, as pairs of
+  /// columns 16 apart; every 16 lines are there as H, as H and as R. nullptr: panels are taken as packed.
   void (*split_rows)(std::ptrdiff_t rows, std::ptrdiff_t width, const float* l, std::ptrdiff_t stride,
                      std::uint32_t* prepared);
   std::ptrdiff_t most_left;

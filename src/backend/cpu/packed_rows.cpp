@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdlib>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "backend/cpu/cpu.hpp"
 #include "backend/cpu/packed_kernel.hpp"
@@ -302,10 +302,6 @@ struct GramTasks<Sum>::State {
 template <class Sum>
 GramTasks<Sum>::GramTasks(PackedRows<Sum>& f, const PackedRows<Sum>& h, MatrixView<Sum> g)
     : state_(std::make_unique<State>(State{f, h, g})) {}
-template <class Sum>
-GramTasks<Sum>::GramTasks(GramTasks&& other) noexcept = default;
-template <class Sum>
-GramTasks<Sum>& GramTasks<Sum>::operator=(GramTasks&& other) noexcept = default;
 template <class Sum>
 GramTasks<Sum>::~GramTasks() = default;
 

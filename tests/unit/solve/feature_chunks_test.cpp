@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/fail.hpp"
+#include "base/parallel.hpp"
 #include "unit/solve/data.hpp"
 
 namespace mercer {
@@ -89,6 +90,37 @@ TEST(FeatureChunks, OtherTasksGoAlongWithEveryBlockInTheirOrder) {
     ASSERT_EQ(std::ssize(run), 3 * others);
     for (Index k = 0; k < 3 * others; ++k) EXPECT_EQ(run[static_cast<std::size_t>(k)], k % others);
   }
+}
+
+TEST(FeatureChunks, OtherTasksMayWaitForEachOtherAndSurviveAChunkThatFails) {
+  for (const bool fails : {false, true}) {
+    Pass pass(5003);
+    set_threads(5);
+    constexpr Index others = 40;
+    std::vector<Milestone> done(7);
+    std::atomic<Index> run = 0;
+    std::atomic<std::size_t> blocks = 0;
+    const auto consume = [&](const FeatureChunks<double>::Chunk& chunk) {
+      if (fails && chunk.first_row >= 1000) fail_argument("no");
+    };
+    const auto other = [&](Index task) {
+      Milestone& mine = done[blocks - 1];
+      const Milestone::Guard guard(mine, task + 1);
+      mine.wait_for(task);
+      ++run;
+    };
+    const auto pass_over = [&] {
+      pass.chunks.for_each_block(consume, [&](Index, Index) { ++blocks; }, {[&] { return others; }, other});
+    };
+    if (fails) {
+      EXPECT_THROW(pass_over(), Error);
+    } else {
+      pass_over();
+      EXPECT_EQ(blocks, 7U);
+      EXPECT_EQ(run, 7 * others);
+    }
+  }
+  set_threads(0);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr double penalty = 1e-5;
 
 struct Problem {
   FourierMap map = map_of("decomposable(gaussian(1.5), [[2,0.5],[0.5,1]])", 3, 2, 150);
-  Data s = data(2500, 3, 2);  // more than one block of rows
+  Data s = data(2500, 3, 2);
 };
 
 double relative(const Matrix<double>& a, const Matrix<double>& b) {
