@@ -18,10 +18,14 @@ constexpr Index most_rows = 24;
 /// Rows of which a sample would tell little and all cost nothing.
 constexpr Index few = 4096;
 
-/// One stretch in five, by turns among the slots, and of it the chunk with some row: all slots and all places of a stretch
-/// come up.
-bool in_sample(const RoundingSample::Chunk& chunk, Index slots) {
-  constexpr Index every = 5;
+/// One stretch in five, or fewer where there are many: some forty stretches tell as much as is needed.
+Index stretches_for_one(Index rows_to_come) {
+  return std::clamp<Index>(rows_to_come / 10'000, 5, 25);
+}
+
+/// One stretch in `every`, by turns among the slots, and of it the chunk with some row: all slots and all places of a
+/// stretch come up.
+bool in_sample(const RoundingSample::Chunk& chunk, Index slots, Index every) {
   constexpr Index slot_rows = FeatureChunks<float>::slot_rows;
   const Index turn = chunk.first_row / (slots * slot_rows) + chunk.slot;
   if (turn % every != 0) return false;
@@ -49,12 +53,13 @@ RoundingSample::RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<c
       mean_(mean),
       offset_(offset),
       slots_(at(slots)),
+      every_(stretches_for_one(rows_to_come)),
       whole_(rows_to_come >= 0 && rows_to_come <= few) {}
 
 void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
   Slot& slot = slots_[at(chunk.slot)];
   slot.passed.add(chunk, chunk.features.rows);
-  if (whole_ || in_sample(chunk, static_cast<Index>(slots_.size()))) compare(chunk, f, slot);
+  if (whole_ || in_sample(chunk, static_cast<Index>(slots_.size()), every_)) compare(chunk, f, slot);
   if (!chunk.last_of_stretch) return;
   slot.passed.end_stretch();
   slot.seen.end_stretch();

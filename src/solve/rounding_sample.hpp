@@ -9,8 +9,8 @@
 
 namespace mercer {
 
-/// How far S = Σ w φ~(φ~ᵀW) by a pass in float is from that in double, W a few columns: some rows, about one in fifty,
-/// are done both ways, and what they differ by stands for all. Cost: a fiftieth of a pass in double.
+/// How far S = Σ w φ~(φ~ᵀW) by a pass in float is from that in double, W a few columns: some rows, one in fifty or, of very
+/// many, fewer, are done both ways, and what they differ by stands for all. Cost: as much of a pass in double.
 class RoundingSample {
  public:
   using Chunk = FeatureChunks<float>::Chunk;
@@ -53,6 +53,7 @@ class RoundingSample {
   std::span<const double> mean_;
   std::span<const double> offset_;
   std::vector<Slot> slots_;
+  Index every_;  ///< one stretch of so many is in the sample
   bool whole_;
 };
 
