@@ -30,8 +30,8 @@ class LowGram {
   /// int8 wants the bounds of the features (FeatureMap::bounds), and rows without weights.
   LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds);
 
-  /// Products of a block in int8 or bf16 are made while the next one is gathered: with both at once, threads that share a
-  /// core use more of it. They are `tasks()` of them from here on, to be begun in their order and run before another block
+  /// Products of a block in int8 or bf16 are made while the next one is gathered, so that threads wait for each other once a
+  /// block and not twice. They are `tasks()` of them from here on, to be begun in their order and run before another block
   /// begins. Others are made here.
   void begin_block(Index rows);
   Index tasks() const;

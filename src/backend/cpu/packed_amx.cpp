@@ -91,9 +91,9 @@ void end() {
   } while (false)
 
 /// Two panels by two: four sums stay in tiles while four tiles pass by. Six tiles are used of eight, although one of B is
-/// loaded twice for it: where two threads of a core use all they have, neither has one to load ahead into, and products wait
-/// for loads and loads for products (1.0 against 1.3 Top/s of int8 on each of sixteen such threads; 0.8 to 1.5 against 1.3
-/// to 2.0 on two of them).
+/// loaded twice for it: with all eight, such loops ran at either of two speeds on a lent Xeon, a factor of four apart and
+/// however little memory they read; with six, at 1.3 in place of 1.0 Top/s of int8 on each of sixteen threads. Why is not
+/// known: perhaps loads ahead need a tile that is free.
 template <class Sum>
 void two_by_two(std::ptrdiff_t lines, const Panels& left, const Panels& right, Sum* c, std::ptrdiff_t stride) {
   const auto row = static_cast<std::size_t>(stride) * sizeof(Sum);
