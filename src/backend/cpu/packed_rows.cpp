@@ -314,13 +314,11 @@ template <class Sum>
 void GramTasks<Sum>::run(Index task) const {
   State& state = *state_;
   if (task < State::ahead) return state.prepare(task);
-  task -= State::ahead;
-  Index i = 0;
-  while ((i + 1) * (i + 4) / 2 <= task) ++i;
-  const Index within = task - i * (i + 3) / 2;
-  if (within == 0) return state.prepare(i + State::ahead);
+  const auto [row, place] = triangle_tile(task - State::ahead + 1);  // without its first row: two tasks, three, …
+  const Index i = row - 1;
+  if (place == 0) return state.prepare(i + State::ahead);
   if (state.prepared != nullptr) state.rows[at(i)].wait_for(1);
-  accumulate_tile<Sum>({state.kernel, state.f, state.h, state.prepared}, i, within - 1, state.g);
+  accumulate_tile<Sum>({state.kernel, state.f, state.h, state.prepared}, i, place - 1, state.g);
 }
 
 template class GramTasks<float>;

@@ -84,7 +84,8 @@ void SplitSum::add_precisely(MatrixView<const float> l, MatrixView<const float> 
 
 void SplitSum::add(MatrixView<const float> l, MatrixView<const float> l_words, MatrixView<const float> m_words) {
   constexpr Index all = parts * lines;
-  // What stays in the first cache, of two panels that each of two threads of a core has.
+  // Two panels of it fit the first cache beside those of another thread; twice and four times as much made no clear
+  // difference.
   constexpr Index depth = parts * 2 * step;
   const PackedKernel<float> kernel = active_kernel<float>();
   if (kernel.split_rows != nullptr) {
