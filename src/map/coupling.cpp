@@ -1,6 +1,7 @@
 #include "map/coupling.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -83,37 +84,42 @@ void Coupling::contract(ConstMatrix v, std::span<double> theta) const {
 template <class Real>
 Matrix<Real> Coupling::normal_matrix(ConstMatrix g) const {
   // Row (c, a) is Σ_o B_c(o, a)·B(o, ·) times row c of G, every entry of it as often as its column has parameters: with B of
-  // all columns side by side (outputs × parameters) these are loops over contiguous numbers.
+  // all columns side by side (outputs × parameters) these are loops over contiguous numbers, in strips that stay in
+  // registers.
+  constexpr Index strip = 32;
   const Index p = outputs_;
-  Matrix<double> beside(p, parameters_);
+  const Index padded = (parameters_ + strip - 1) / strip * strip;
+  Matrix<Real> beside(p, padded);
   for (Index c = 0; c < columns_; ++c) {
     const Column one = column(c);
     for (Index o = 0; o < p; ++o) {
-      for (Index a = 0; a < one.width; ++a) beside(o, one.parameter + a) = one.factor[o * one.width + a];
+      for (Index a = 0; a < one.width; ++a)
+        beside(o, one.parameter + a) = static_cast<Real>(one.factor[o * one.width + a]);
     }
   }
   Matrix<Real> m(parameters_, parameters_);
   parallel_for(columns_, [&](Index c) {
-    thread_local std::vector<double> repeated;
-    thread_local std::vector<double> sum;
+    thread_local std::vector<Real> repeated;
     const Column row = column(c);
     const Index end = row.parameter + row.width;
-    repeated.resize(static_cast<std::size_t>(end));
-    sum.resize(static_cast<std::size_t>(end));
-    for (Index d = 0; d <= c; ++d) {
-      const Column col = column(d);
-      std::fill_n(repeated.data() + col.parameter, col.width, g(c, d));
+    repeated.resize(static_cast<std::size_t>(padded));
+    for (const Segment& s : segments_) {
+      Real* target = repeated.data() + s.first_parameter;
+      for (Index d = s.first_column; d < std::min(c + 1, s.first_column + s.columns); ++d, target += s.width)
+        std::fill_n(target, s.width, static_cast<Real>(g(c, d)));
     }
     for (Index a = 0; a < row.width; ++a) {
-      std::fill(sum.begin(), sum.end(), 0.0);
-      for (Index o = 0; o < p; ++o) {
-        const double b = row.factor[o * row.width + a];
-        const double* other = beside.row(o).data();
-        for (Index j = 0; j < end; ++j) sum[static_cast<std::size_t>(j)] += b * other[j];
-      }
       Real* out = m.row(row.parameter + a).data();
-      for (Index j = 0; j < end; ++j) {
-        out[j] = static_cast<Real>(repeated[static_cast<std::size_t>(j)] * sum[static_cast<std::size_t>(j)]);
+      for (Index first = 0; first < end; first += strip) {
+        std::array<Real, static_cast<std::size_t>(strip)> sum{};
+        for (Index o = 0; o < p; ++o) {
+          const auto b = static_cast<Real>(row.factor[o * row.width + a]);
+          const Real* other = beside.row(o).data() + first;
+          for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += b * other[k];
+        }
+        const Real* entries = repeated.data() + first;
+        for (std::size_t k = 0; k < sum.size(); ++k) sum[k] *= entries[k];
+        std::copy_n(sum.begin(), std::min(strip, end - first), out + first);
       }
     }
   });

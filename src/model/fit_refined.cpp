@@ -46,7 +46,6 @@ class RefinedFit {
     wish.most_iterations =
         options_.penalty ? affordable_iterations(state_.map->columns()) : Refinement::choosing_iterations(wish.tolerance);
     wish.patience = options_.penalty && !single() ? 6 : 0;
-    wish.plain = !options_.penalty;
     if (!options_.penalty) {
       const NormalSystem& system = refinement.system();
       std::optional<EigenSystem> eigen;
@@ -116,8 +115,10 @@ bool fit_refined(RowSource& rows, const Recipe& recipe, const FitOptions& option
   summary.seconds["plan"] = watch.seconds();
   if (plan.grams.empty()) return false;
   watch = {};
-  Refinement refinement(*state.map, rows, {recipe.intercept, recipe.precision, plan.grams.front(), plan.memory_bytes},
-                        options.progress);
+  Refinement refinement(
+      *state.map, rows,
+      {recipe.intercept, recipe.precision, plan.grams.front(), plan.memory_bytes, /*plain=*/!options.penalty.has_value()},
+      options.progress);
   summary.seconds["accumulate"] = watch.seconds();
   const std::size_t notes = summary.notes.size();
   for (std::size_t k = 0;; ++k) {

@@ -24,6 +24,11 @@ struct BlockCgOptions {
   Index judged = -1;  ///< columns from the first on whose residuals count; -1: all. Others go along.
   RoundingModel rounding = {};
   RoughOperator rough = {};  ///< for most iterations, where given
+  /// b - Ax in the judged columns, Ax in the others. Where given, b itself is known by its neighbour alone, the `targets`,
+  /// which are within a per cent of it, and x starts at M⁻¹ of those: where M and they are of one rounded problem, that is
+  /// far nearer than M⁻¹b.
+  BlockOperator residual = {};
+  RoughOperator rough_residual = {};  ///< goes with `rough`
   bool foresee = true;       ///< with a rounding model: spare the very last application, see below
   /// What √(rᵀM⁻¹r/xᵀb) is to go down to as well, as far as roundings let it; infinite: whatever it is. Where A is least
   /// definite, small residuals stand for large errors. With A = ZᵀZ + ridge and M near A, this is how far Zx is off,
@@ -55,7 +60,7 @@ struct BlockCgOutcome {
 };
 
 /// Preconditioned conjugate gradients for independent symmetric positive definite systems side by side: column k of x starts
-/// at 0 and goes to A_k⁻¹ b_k, with one application of all A_k per iteration.
+/// at 0, or as options.residual has it, and goes to A_k⁻¹ b_k, with one application of all A_k per iteration.
 /// The residual of the recurrence and the true one drift apart by the rounding of A. The true one is looked at every 25
 /// iterations: when it lags far behind without falling, precision is exhausted. Where the recurrence claims to be done and
 /// is not, iterations start again from the truth.
@@ -64,14 +69,15 @@ struct BlockCgOutcome {
 /// of true residuals no longer falls.
 ///
 /// Where roundings are known, the drift is bounded instead of looked at, and two things become possible:
-/// - iterative refinement: applications are rough until the drift is more than the next of them would leave, and that would
-///   not do; then A x itself
+/// - iterative refinement: applications are rough until the drift of those to come is foreseen to be harmless, or that so
+///   far is more than the next of them would leave, and that would not do; then A x itself
 ///   is computed precisely, at the x of the step that would have come next, and conjugate gradients start again from its
-///   residual. One such application in four to six is enough, and one there must be (inner and outer iterations: Golub and
+///   residual. One such application in three to six is enough, and one there must be (inner and outer iterations: Golub and
 ///   Ye, SIAM J. Sci. Comput. 21, 1999).
 /// - the last application is spared: it would only tell how small the residual is after a step whose direction is known and
 ///   whose length is nearly that of the one before. With γ the most that any iteration left of rᵀM⁻¹r (its root) and ρ the
-///   largest ‖r‖ beside that root, 3γρ√(rᵀM⁻¹r) is what is claimed of the step.
+///   largest ‖r‖ beside that root, cγρ√(rᵀM⁻¹r) is what is claimed of the step, c = 4.5 after two steps of one column, 3
+///   after more of them, 1.6 for sixteen columns.
 BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix targets, MutMatrix x,
                         const BlockCgOptions& options, Progress* progress);
 

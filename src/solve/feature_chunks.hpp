@@ -22,7 +22,7 @@ class FeatureChunks {
     Index row_in_block = 0;        ///< a multiple of 8
     bool last_of_stretch = false;  ///< of slot_rows rows
     ConstMatrix rows;              ///< the inputs as they came
-    MatrixView<const Real> features;
+    MatrixView<Real> features;  ///< to be changed only where they are not kept
     ConstMatrix targets;
     std::span<const double> weights;  ///< empty: all 1
 
@@ -47,6 +47,16 @@ class FeatureChunks {
         for (Index k = 0; k < f.cols; ++k) {
           const double centred = static_cast<double>(f(i, k)) - offset[static_cast<std::size_t>(k)];
           f(i, k) = static_cast<Number>(weight(i) * centred);
+        }
+      }
+    }
+    /// F := scale·w·(y - mean) - F for as many columns as there are targets.
+    template <class Number>
+    void take_from_targets(std::span<const double> mean, double scale, MatrixView<Number> f) const {
+      for (Index i = 0; i < f.rows; ++i) {
+        for (Index a = 0; a < targets.cols; ++a) {
+          const double target = scale * weight(i) * (targets(i, a) - mean[static_cast<std::size_t>(a)]);
+          f(i, a) = static_cast<Number>(target - static_cast<double>(f(i, a)));
         }
       }
     }

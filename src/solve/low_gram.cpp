@@ -11,6 +11,10 @@
 namespace mercer {
 namespace {
 
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
+
 /// Rows of whole cache lines.
 Index aligned(Index columns) {
   return (columns + 15) / 16 * 16;
@@ -23,6 +27,31 @@ Rows packed_rows(bool wanted, Index rows, Index columns) {
 template <class Rows>
 std::array<Rows, 2> packed_blocks(bool first, bool second, Index rows, Index columns) {
   return {packed_rows<Rows>(first, rows, columns), packed_rows<Rows>(second, rows, columns)};
+}
+
+template <class Real>
+std::vector<Real> square_roots(std::span<const double> weights, Index rows) {
+  std::vector<Real> roots(at(rows), Real(1));
+  if (!weights.empty())
+    std::ranges::transform(weights, roots.begin(), [](double w) { return static_cast<Real>(std::sqrt(w)); });
+  return roots;
+}
+template <class Real>
+void scale_rows(MatrixView<Real> a, std::span<const Real> by) {
+  for (Index i = 0; i < a.rows; ++i) {
+    for (Real& v : a.row(i)) v *= by[at(i)];
+  }
+}
+
+/// The nearest whole number of one of at most 127, as the products of bytes have it, in a way that every CPU does for several
+/// numbers at a time.
+float nearest(float v) {
+  constexpr float large = 0x1.8p23F;
+  return (v + large) - large;
+}
+double nearest(double v) {
+  constexpr double large = 0x1.8p52;
+  return (v + large) - large;
 }
 
 std::string path_words(LowNumber number) {
@@ -64,6 +93,7 @@ LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const
     if (static_cast<Index>(bounds.size()) != columns) fail_internal("features without bounds cannot be rounded to bytes");
     for (const double bound : bounds) scales_.push_back(bound > 0 ? static_cast<float>(127 / bound) : 1.0F);
     scales_.push_back(127.0F);
+    for (const float scale : scales_) steps_.push_back(1 / scale);
     counts_ = Matrix<std::int32_t>(size, aligned(size));
   } else if (precision == GramPrecision::float32) {
     rows_ = Matrix<float>(block_rows, size);
@@ -76,6 +106,7 @@ LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const
 void LowGram::begin_block(Index rows) {
   multiply_block();
   row_count_ = rows;
+  rows_seen_ += rows;
   const auto set_rows = [&](auto& packed) {
     if (packed.cols() > 0) packed.set_rows(rows);
   };
@@ -98,41 +129,58 @@ void LowGram::run(Index task) const {
 
 template <class Real>
 void LowGram::add(Index row_in_block, MatrixView<const Real> features, std::span<const double> weights) {
-  std::vector<Real> ones(static_cast<std::size_t>(features.rows), Real(1));
-  if (!weights.empty())
-    std::ranges::transform(weights, ones.begin(), [](double w) { return static_cast<Real>(std::sqrt(w)); });
+  const std::vector<Real> roots = square_roots<Real>(weights, features.rows);
+  if (weights.empty()) return pack<Real>(row_in_block, features, roots);
+  Matrix<Real> scaled(features);
+  scale_rows<Real>(scaled, roots);
+  pack<Real>(row_in_block, scaled, roots);
+}
+
+template <class Real>
+void LowGram::round_and_add(Index row_in_block, MatrixView<Real> features, std::span<const double> weights) {
+  const std::vector<Real> roots = square_roots<Real>(weights, features.rows);
+  if (!weights.empty()) scale_rows<Real>(features, roots);
+  pack<Real>(row_in_block, features, roots);
+  for (Index i = 0; i < features.rows; ++i) {
+    const std::span<Real> row = features.row(i);
+    if (integer()) {
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] = nearest(row[c] * Real(scales_[c])) * Real(steps_[c]);
+    } else if (precision_ == GramPrecision::bf16) {
+      for (Real& v : row) v = rounded_to_bfloat(v);
+    }
+  }
+}
+
+template <class Real>
+void LowGram::pack(Index row_in_block, MatrixView<const Real> features, std::span<const Real> roots) {
   if (precision_ == GramPrecision::float32) {
     for (Index i = 0; i < features.rows; ++i) {
-      const Real root = ones[static_cast<std::size_t>(i)];
       const std::span<float> row = rows_.row(row_in_block + i);
-      std::ranges::transform(features.row(i), row.begin(), [&](Real v) { return static_cast<float>(root * v); });
-      row.back() = static_cast<float>(root);
+      std::ranges::transform(features.row(i), row.begin(), [](Real v) { return static_cast<float>(v); });
+      row.back() = static_cast<float>(roots[at(i)]);
     }
     return;
   }
   if (integer()) {
-    if (!weights.empty()) fail_internal("rows with weights are not rounded to bytes");
-    bytes_[gathered_].pack<Real>(row_in_block, features, ones, scales_);
+    if (std::ranges::any_of(roots, [](Real root) { return root != 1; }))
+      fail_internal("rows with weights are not rounded to bytes");
+    bytes_[gathered_].pack<Real>(row_in_block, features, roots, scales_);
     return;
   }
-  if (weights.empty() && precision_ == GramPrecision::bf16) {
-    packed_[gathered_].pack<Real>(row_in_block, features, ones);
-    return;
-  }
-  Matrix<Real> scaled(features);
-  for (Index i = 0; i < scaled.rows(); ++i) {
-    for (Real& v : scaled.row(i)) v *= ones[static_cast<std::size_t>(i)];
-  }
-  packed_[gathered_].pack<Real>(row_in_block, scaled, ones);
+  packed_[gathered_].pack<Real>(row_in_block, features, roots);
   if (precision_ == GramPrecision::bf16) return;
   const auto remainder = [](Real v) { return v - rounded_to_bfloat(v); };
-  std::ranges::transform(scaled.values(), scaled.values().begin(), remainder);
-  std::ranges::transform(ones, ones.begin(), remainder);
-  rest_.pack<Real>(row_in_block, scaled, ones);
+  Matrix<Real> rest(features);
+  std::vector<Real> roots_rest(roots.size());
+  std::ranges::transform(rest.values(), rest.values().begin(), remainder);
+  std::ranges::transform(roots, roots_rest.begin(), remainder);
+  rest_.pack<Real>(row_in_block, rest, roots_rest);
 }
 
 template void LowGram::add(Index, MatrixView<const float>, std::span<const double>);
 template void LowGram::add(Index, MatrixView<const double>, std::span<const double>);
+template void LowGram::round_and_add(Index, MatrixView<float>, std::span<const double>);
+template void LowGram::round_and_add(Index, MatrixView<double>, std::span<const double>);
 
 Index LowGram::most_summed_rows() const {
   switch (precision_) {
@@ -191,16 +239,7 @@ void LowGram::flush() {
   summed_rows_ = 0;
 }
 
-double LowGram::value(Index i, Index j) const {
-  const double sum = !sum_.empty() ? sum_(i, j)
-                     : integer()   ? static_cast<double>(counts_(i, j))
-                                   : static_cast<double>(gram_(i, j));
-  if (!integer()) return sum;
-  return sum / (static_cast<double>(scales_[static_cast<std::size_t>(i)]) *
-                static_cast<double>(scales_[static_cast<std::size_t>(j)]));
-}
-
-void LowGram::move_into(NormalSystem& system) {
+std::vector<double> LowGram::move_into(NormalSystem& system) {
   begin_block(0);
   parallel_for(tasks(), [&](Index task) { run(task); });
   byte_tasks_.reset();
@@ -210,17 +249,39 @@ void LowGram::move_into(NormalSystem& system) {
   rest_ = BfloatRows(0, 0);
   rows_ = {};
   if (summed_rows_ > 0 && !sum_.empty()) flush();
-  const Index m = std::max({counts_.rows(), gram_.rows(), sum_.rows()}) - 1;
-  system.gram = Matrix<double>(m, m);
-  const double total = value(m, m);
-  const bool centre = system.intercept && total > 0;
-  parallel_for(m, [&](Index i) {
-    const double mean = centre ? value(m, i) / total : 0.0;
-    for (Index j = 0; j <= i; ++j) system.gram(i, j) = value(i, j) - mean * value(m, j);
-  });
+  const Index size = std::max({counts_.rows(), gram_.rows(), sum_.rows()});
+  std::vector<double> units(at(size), 1.0);
+  std::ranges::transform(scales_, units.begin(), [](float scale) { return 1 / static_cast<double>(scale); });
+  const auto move = [&](const auto& sums) {
+    const Index m = sums.rows() - 1;
+    std::vector<double> ones(at(m));  // Σ √w·√wφ of the rounded rows
+    for (Index j = 0; j < m; ++j) ones[at(j)] = static_cast<double>(sums(m, j)) * units[at(m)] * units[at(j)];
+    const double total = static_cast<double>(sums(m, m)) * units[at(m)] * units[at(m)];
+    const bool centre = system.intercept && total > 0;
+    system.gram = Matrix<double>(m, m);
+    parallel_for(m, [&](Index i) {
+      const double mean = centre ? ones[at(i)] / total : 0.0;
+      const auto* sum = sums.row(i).data();
+      double* row = system.gram.row(i).data();
+      for (Index j = 0; j <= i; ++j)
+        row[j] = static_cast<double>(sum[j]) * (units[at(i)] * units[at(j)]) - mean * ones[at(j)];
+    });
+  };
+  if (!sum_.empty()) {
+    move(sum_);
+  } else if (integer()) {
+    move(counts_);
+  } else {
+    move(gram_);
+  }
   counts_ = {};
   gram_ = {};
   sum_ = {};
+  if (!integer() || rows_seen_ < size) return {};
+  const double least = std::pow(std::sqrt(static_cast<double>(rows_seen_)) - std::sqrt(static_cast<double>(size)), 2);
+  units.pop_back();  // ones are not rounded
+  for (double& unit : units) unit *= least * unit / 12;
+  return units;
 }
 
 }  // namespace mercer

@@ -39,9 +39,14 @@ class LowGram {
   /// Rows row_in_block, … of the block (a multiple of 4); called by many threads.
   template <class Real>
   void add(Index row_in_block, MatrixView<const Real> features, std::span<const double> weights);
+  /// The same, and the features become those the matrix is of: √w φ, rounded.
+  template <class Real>
+  void round_and_add(Index row_in_block, MatrixView<Real> features, std::span<const double> weights);
 
-  /// Moves it into `system` (lower triangle), centred when that has an intercept.
-  void move_into(NormalSystem& system);
+  /// Moves it into `system` (lower triangle), centred when that has an intercept. Returns what roundings ε have added to
+  /// the diagonal and may be taken off again: of bytes, Σεεᵀ has eigenvalues between (√n ± √m)² times 1/12 of the square of
+  /// the step where rows err independently, and the least of them is on the diagonal of all directions. Empty: nothing.
+  std::vector<double> move_into(NormalSystem& system);
 
  private:
   /// The sums of floats lose a bit for every factor of four in rows: they are moved on to doubles now and then (after ten
@@ -50,14 +55,17 @@ class LowGram {
   void flush();
   /// What is to be done with the block that was gathered.
   void multiply_block();
+  /// Rows that are √w φ, with these √w.
+  template <class Real>
+  void pack(Index row_in_block, MatrixView<const Real> features, std::span<const Real> roots);
   Index most_summed_rows() const;
 
-  /// Entry (i, j) in the units of the features.
-  double value(Index i, Index j) const;
   bool integer() const { return precision_ == GramPrecision::int8; }
 
   GramPrecision precision_;
   std::vector<float> scales_;                          ///< int8: 127/bound of every column, the one of ones included
+  std::vector<float> steps_;                           ///< 1/scales
+  Index rows_seen_ = 0;
   std::size_t gathered_ = 0;                           ///< which of the two below are those of this block
   std::array<ByteRows, 2> bytes_;                      ///< int8
   std::array<BfloatRows, 2> packed_;                   ///< bf16; bf16_three: h, the first of them

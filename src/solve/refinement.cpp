@@ -9,8 +9,9 @@
 
 #include "base/parallel.hpp"
 #include "base/random.hpp"
+#include "base/scale.hpp"
 #include "solve/keep_posterior.hpp"
-#include "solve/row_operator.hpp"
+#include "solve/output_weights.hpp"
 #include "solve/shifted_factor.hpp"
 #include "solve/trace.hpp"
 
@@ -38,6 +39,41 @@ std::vector<double> random_signs(Index count) {
   for (std::size_t i = 0; i < signs.size(); ++i) signs[i] = (stream.bits(i, 0) & 1U) != 0 ? 1.0 : -1.0;
   return signs;
 }
+
+/// Whether there is a finite right-hand side for every output that has anything to learn.
+bool has_products(const NormalSystem& system) {
+  for (std::size_t a = 0; a < system.target_square.size(); ++a) {
+    if (!std::isfinite(system.target_square[a])) return false;
+    bool any = false;
+    for (Index c = 0; c < system.cross.rows(); ++c) {
+      if (!std::isfinite(system.cross(c, static_cast<Index>(a)))) return false;
+      any = any || system.cross(c, static_cast<Index>(a)) != 0;
+    }
+    if (!any && system.target_square[a] > 0) return false;
+  }
+  return true;
+}
+
+/// A matrix with so much less on its diagonal, for as long as this lives.
+class DiagonalLess {
+ public:
+  DiagonalLess(MutMatrix a, const std::vector<double>& less) : a_(a), diagonal_(less.size()) {
+    for (std::size_t i = 0; i < diagonal_.size(); ++i) {
+      double& entry = a_(static_cast<Index>(i), static_cast<Index>(i));
+      diagonal_[i] = entry;
+      entry -= less[i];
+    }
+  }
+  ~DiagonalLess() {
+    for (std::size_t i = 0; i < diagonal_.size(); ++i) a_(static_cast<Index>(i), static_cast<Index>(i)) = diagonal_[i];
+  }
+  DiagonalLess(const DiagonalLess&) = delete;
+  DiagonalLess& operator=(const DiagonalLess&) = delete;
+
+ private:
+  MutMatrix a_;
+  std::vector<double> diagonal_;
+};
 
 /// Of a symmetric matrix, from its lower triangle.
 double frobenius(ConstMatrix a) {
@@ -126,34 +162,72 @@ struct Refinement::Systems {
 constexpr double roughest = 1e-4;
 
 Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setup, Progress* progress)
-    : gram_(setup.gram), map_(map), progress_(progress) {
-  const auto open = [&]<class Real>(Real) {
-    const Index most_systems = map.outputs() + 1;
-    unit_ = static_cast<double>(std::numeric_limits<Real>::epsilon());
-    block_rows_ = RowOperator<Real>::block_rows(map, most_systems);
-    LowGram low = low_gram();
-    const auto op =
-        std::make_shared<RowOperator<Real>>(map, rows, setup.intercept, setup.memory_bytes, most_systems, progress, &low);
-    system_ = op->system();
-    feature_square_ = op->feature_square();
-    low.move_into(system_);
-    apply_ = [op](ConstMatrix v, MutMatrix out, Matrix<double>* uncoupled) { op->apply(v, out, uncoupled); };
-    if constexpr (std::is_same_v<Real, double>) {
-      // By the kind of map, not by whether features are kept, which the clock decides: the same command, the same digits.
-      // Features without bounds (anchors, polynomials) may cost far more to compute than to keep.
-      if (!map.bounds().empty() && op->single_unit() <= roughest) {
-        const auto rough = std::make_shared<RowOperator<float>>(*op);
-        rough_ = [rough](ConstMatrix v, MutMatrix out) { return rough->apply_and_measure(v, out); };
-      }
-    }
-    gram_times_ = [op](ConstMatrix w) { return op->gram_times(w); };
-    gather_ = [op](LowGram& gram) { op->gather(gram); };
-  };
-  if (setup.passes == Precision::single_) {
-    open(float{});
-  } else {
-    open(double{});
+    : gram_(setup.gram), plain_(setup.plain), map_(map), progress_(progress) {
+  const bool in_float = setup.passes == Precision::single_;
+  unit_ = in_float ? 0x1p-23 : 0x1p-52;
+  block_rows_ = RowOperator<double>::block_rows(map, map.outputs() + 1);
+  // By the kind of map, not by whether features are kept, which the clock decides: the same command, the same digits.
+  // Features without bounds (anchors, polynomials) may cost far more to compute than to keep.
+  if (!in_float && !plain_ && !map.bounds().empty()) {
+    const bool coarse = gram_ == GramPrecision::int8 || gram_ == GramPrecision::bf16;
+    if (coarse ? open_rounded<float>(rows, setup) : open_rounded<double>(rows, setup)) return;
   }
+  if (in_float) {
+    open<float>(rows, setup);
+  } else {
+    open<double>(rows, setup);
+  }
+}
+
+template <class Real>
+void Refinement::open(RowSource& rows, const Setup& setup) {
+  LowGram low = low_gram();
+  const auto op = std::make_shared<RowOperator<Real>>(map_, rows, setup.intercept, setup.memory_bytes, map_.outputs() + 1,
+                                                      progress_, &low);
+  feature_square_ = op->feature_square();
+  take(low, op->system());
+  apply_ = [op](ConstMatrix v, MutMatrix out, Matrix<double>* uncoupled) { op->apply(v, out, uncoupled); };
+  gram_times_ = [op](ConstMatrix w) { return op->gram_times(w); };
+  gather_ = [op](LowGram& gram) {
+    op->gather(gram);
+    return op->system();
+  };
+}
+
+template <class Real>
+bool Refinement::open_rounded(RowSource& rows, const Setup& setup) {
+  using Operator = RowOperator<Real>;
+  LowGram low = low_gram();
+  const Operator op(map_, rows, setup.intercept, 0, map_.outputs() + 1, progress_, &low, Operator::Summed::as_rounded);
+  if (!(op.single_unit() <= roughest) || !has_products(op.system())) return false;
+  feature_square_ = op.feature_square();
+  take(low, op.system());
+  const auto precise = std::make_shared<RowOperator<double>>(op);
+  const auto rough = std::make_shared<RowOperator<float>>(op);
+  apply_ = [precise](ConstMatrix v, MutMatrix out, Matrix<double>* uncoupled) { precise->apply(v, out, uncoupled); };
+  rough_ = [rough](ConstMatrix v, MutMatrix out) { return rough->apply_and_measure(v, out); };
+  left_ = [precise, rough](ConstMatrix w, double scale) {
+    LeftOfTargets left = precise->left_of_targets(w, scale);
+    rough->set_mean_feature(left.mean_feature);
+    return left;
+  };
+  rough_left_ = [precise, rough](ConstMatrix w, double scale, Index columns, const RowOperator<float>::Reduce& reduce,
+                                 SampledErrors& errors) {
+    LeftOfTargets left = rough->left_and_measured(w, scale, columns, reduce, errors);
+    precise->set_mean_feature(left.mean_feature);
+    return left;
+  };
+  gather_ = [precise, rough](LowGram& gram) {
+    precise->accumulate(&gram, RowOperator<double>::Summed::as_rounded);
+    rough->adopt(*precise);
+    return precise->system();
+  };
+  return true;
+}
+
+void Refinement::take(LowGram& low, const NormalSystem& system) {
+  system_ = system;
+  excess_ = low.move_into(system_);
 }
 
 LowGram Refinement::low_gram() const {
@@ -164,11 +238,11 @@ void Refinement::improve(GramPrecision gram) {
   gram_ = gram;
   system_.gram = {};
   LowGram low = low_gram();
-  gather_(low);
-  low.move_into(system_);
+  const NormalSystem system = gather_(low);
+  take(low, system);
 }
 
-Refinement::Systems Refinement::prepare(double ridge) const {
+Refinement::Systems Refinement::prepare(double ridge) {
   const Coupling& coupling = *system_.coupling;
   Systems s;
   const auto keep = [&]<class Real>(BasicShiftedFactor<Real>&& f, double copies) {
@@ -184,13 +258,24 @@ Refinement::Systems Refinement::prepare(double ridge) const {
   // A preconditioner may be factored in float where that can be done without a shift, and roughly where G is rough.
   const bool rough = gram_ == GramPrecision::int8 || gram_ == GramPrecision::bf16;
   const Factoring factoring = rough ? Factoring::rough : Factoring::precise;
-  const auto factor = [&](const auto& with, double copies) {
-    if (holds_ridge(s, ridge)) {
-      try {
-        return keep(with(float{}, Shift::never), copies);
-      } catch (const NotPositiveDefinite&) {  // double and a shift will do
+  const auto found = [&](const auto& with, double copies) {
+    try {
+      if (holds_ridge(s, ridge)) {
+        keep(with(float{}, Shift::never), copies);
+      } else {
+        keep(with(double{}, Shift::never), copies);
       }
+      return true;
+    } catch (const NotPositiveDefinite&) {
+      return false;
     }
+  };
+  const auto factor = [&](const auto& with, double copies) {
+    if (!excess_.empty()) {
+      const DiagonalLess less(system_.gram, excess_);
+      if (found(with, copies)) return;  // rows that err alike have less to be taken off
+    }
+    if (holds_ridge(s, ridge) && found(with, copies)) return;
     keep(with(double{}, Shift::coarse), copies);
   };
   if (!coupling.is_constant()) {
@@ -296,10 +381,40 @@ struct Refinement::Seen {
   }
 };
 
+/// The last precise look at what is left of the targets, with its θ and W, all scaled. For other weights W' near them
+///     Σ w e'² = Σ w e² - 2 (W' - W)ᵀ(Σ w φ~e) + ‖Z(W' - W)‖²,
+/// and the last, which is left out, is (θ' - θ)ᵀ(b - Aθ) at most.
+struct Refinement::LastLook {
+  Matrix<double> theta;
+  Matrix<double> weights;
+  LeftOfTargets left;
+  Matrix<double> residual;  ///< b - Aθ
+
+  std::vector<double> squares(ConstMatrix w) const {
+    std::vector<double> sums = left.squares;
+    for (Index c = 0; c < w.rows; ++c) {
+      for (Index a = 0; a < w.cols; ++a) sums[at(a)] -= 2 * (w(c, a) - weights(c, a)) * left.sums(c, a);
+    }
+    return sums;
+  }
+  bool tells_squares(ConstMatrix now, ConstMatrix w) const {
+    double gap = 0;
+    for (Index i = 0; i < now.rows; ++i) {
+      for (Index k = 0; k < now.cols; ++k) gap += (now(i, k) - theta(i, k)) * residual(i, k);
+    }
+    return std::abs(gap) <= 1e-6 * std::ranges::min(squares(w));
+  }
+};
+
 RidgeSolution Refinement::solve(const Wish& wish) {
   const Coupling& coupling = *system_.coupling;
   const double ridge = wish.penalty * system_.weight;
   Systems systems = prepare(ridge);
+  const Index count = systems.rhs.cols();
+  const bool rounded = static_cast<bool>(left_);
+  const double scale =
+      rounded ? power_near_inverse(std::sqrt(std::ranges::max(system_.target_square) / system_.weight)) : 1.0;
+  for (double& v : systems.rhs.values()) v *= scale;
   const auto shift = [&](ConstMatrix v, MutMatrix out) {
     for (Index i = 0; i < out.rows; ++i) {
       for (Index k = 0; k < out.cols; ++k) out(i, k) = systems.gain[at(k)] * out(i, k) + ridge * v(i, k);
@@ -307,9 +422,10 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   };
   Seen seen;
   const BlockOperator apply = [&](ConstMatrix v, MutMatrix out) {
-    apply_(v, out, coupling.is_constant() ? nullptr : &seen.uncoupled);
+    const bool look = !rounded && !coupling.is_constant();
+    apply_(v, out, look ? &seen.uncoupled : nullptr);
     shift(v, out);
-    if (coupling.is_constant()) return;
+    if (!look) return;
     seen.in = Matrix<double>(v.col_range(0, 1));
     seen.out = Matrix<double>(ConstMatrix(out).col_range(0, 1));
   };
@@ -319,9 +435,35 @@ RidgeSolution Refinement::solve(const Wish& wish) {
     errors.scale(systems.gain);
     return errors;
   };
+  const OutputWeights outputs(coupling, systems.channels, count);
+  LastLook look;
+  // b - (A + ridge)x of the systems, (A + ridge)v of those that go along.
+  const auto to_residual = [&](const LeftOfTargets& left, ConstMatrix v, MutMatrix out) {
+    outputs.reduce(left.sums, out);
+    for (Index i = 0; i < out.rows; ++i) {
+      for (Index k = 0; k < count; ++k) out(i, k) -= ridge * v(i, k);
+      for (Index k = count; k < out.cols; ++k) out(i, k) = systems.gain[at(k)] * out(i, k) + ridge * v(i, k);
+    }
+  };
+  const BlockOperator residual = [&](ConstMatrix v, MutMatrix out) {
+    look.weights = outputs.weights(v);
+    look.left = left_(look.weights, scale);
+    to_residual(look.left, v, out);
+    look.theta = Matrix<double>(v.col_range(0, count));
+    look.residual = Matrix<double>(ConstMatrix(out).col_range(0, count));
+  };
+  const RoughOperator rough_residual = [&](ConstMatrix v, MutMatrix out) {
+    SampledErrors errors;
+    const LeftOfTargets left = rough_left_(
+        outputs.weights(v), scale, v.cols, [&](ConstMatrix s, MutMatrix g) { outputs.reduce(s, g); }, errors);
+    to_residual(left, v, out);
+    std::vector<double> gain = systems.gain;
+    std::fill_n(gain.begin(), count, 1.0);
+    errors.scale(gain);
+    return errors;
+  };
   const auto precondition = [&](ConstMatrix r, MutMatrix z) { systems.precondition(r, z, ridge); };
   const Uncertainty keep = resolve(wish.keep, systems.rhs.rows());
-  const Index count = systems.rhs.cols();
   if (keep != Uncertainty::none) systems.add_probe();
   Matrix<double> theta(systems.rhs.rows(), systems.rhs.cols());
   // Predictions of rows far from those learned from: Φ(x)ᵀe for an e that no row saw is ‖Φ‖·‖e‖/√m by chance, beside
@@ -333,8 +475,10 @@ RidgeSolution Refinement::solve(const Wish& wish) {
                                      .patience = wish.patience,
                                      .judged = count,
                                      .rounding = rounding_model(systems),
-                                     .rough = rough_ && !wish.plain ? rough : RoughOperator(),
-                                     .foresee = !wish.plain && holds_ridge(systems, ridge),
+                                     .rough = rough_ ? rough : RoughOperator(),
+                                     .residual = rounded ? residual : BlockOperator(),
+                                     .rough_residual = rounded ? rough_residual : RoughOperator(),
+                                     .foresee = !plain_ && holds_ridge(systems, ridge),
                                      .energy_tolerance = 10 * wish.tolerance,
                                      .least_eigenvalue = ridge,
                                      .solution_share = 0.1 * far,
@@ -350,11 +494,40 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   // Ritz values lie inside of the spectrum: on the grid of docs/refinement.md variances were off by up to 1.4 times as much.
   solution.coarseness = 2 * std::max(outcome.largest_ritz - 1, 1 - outcome.least_ritz);
   if (outcome.gave_up) return solution;
-  solution.weights = Matrix<double>(coupling.columns(), coupling.outputs());
+  if (rounded) {
+    solution.weights = outputs.weights(theta);
+    if (look.theta.empty() || !look.tells_squares(theta, solution.weights)) {
+      Matrix<double> unused(theta.rows(), count);
+      residual(theta, unused);
+    }
+    system_.mean_feature = look.left.mean_feature;
+    std::vector<double> squares = look.squares(solution.weights);
+    for (double& square : squares) square = square / scale / scale;
+    for (double& w : solution.weights.values()) w /= scale;
+    finish_with_squares(system_, squares, systems.trace, solution);
+  } else {
+    finish_exactly(systems, seen, outcome, theta, ridge, solution);
+  }
   keep_posterior_base(system_, ridge, solution.posterior);
+  if (keep == Uncertainty::none) return solution;
+  if (!coupling.is_constant()) {
+    keep_coupled(coupling, keep, systems.take_factor(), solution.posterior);
+  } else if (systems.eigen.values.empty()) {
+    keep_channels(systems.channels, systems.channels.order, true, keep, systems.take_factor(), solution.posterior);
+  } else {
+    solution.posterior.kind = Posterior::Kind::eigen;
+    solution.posterior.factor = std::move(systems.eigen.vectors);
+    solution.posterior.spectrum = std::move(systems.eigen.values);
+  }
+  return solution;
+}
+
+void Refinement::finish_exactly(const Systems& systems, Seen& seen, const BlockCgOutcome& outcome, Matrix<double>& theta,
+                                double ridge, RidgeSolution& solution) {
+  const Coupling& coupling = *system_.coupling;
+  solution.weights = Matrix<double>(coupling.columns(), coupling.outputs());
   if (!coupling.is_constant()) {
     coupling.expand(theta.values(), solution.weights);
-    if (keep != Uncertainty::none) keep_coupled(coupling, keep, systems.take_factor(), solution.posterior);
     if (!seen.in.empty()) {
       seen.rescale(theta);
       finish(system_, seen.energy(coupling, solution.weights), systems.trace, solution);
@@ -362,7 +535,7 @@ RidgeSolution Refinement::solve(const Wish& wish) {
     if (seen.in.empty() || little_left(system_, solution, seen.gap(systems.rhs, theta))) {
       finish(system_, column_dots(solution.weights, gram_times_(solution.weights)), systems.trace, solution);
     }
-    return solution;
+    return;
   }
   gemm<double>(false, true, 1.0, theta, systems.channels.factor, 0.0, solution.weights);
   // Conjugate gradients know Aθ = γGθ + ridge·θ: G W = Gθ Bᵀ needs no further pass, unless little is left of the targets.
@@ -380,15 +553,6 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   finish(system_, column_dots(solution.weights, gram_weights), systems.trace, solution);
   if (outcome.vouched && little_left(system_, solution, gap))
     finish(system_, column_dots(solution.weights, gram_times_(solution.weights)), systems.trace, solution);
-  if (keep == Uncertainty::none) return solution;
-  if (systems.eigen.values.empty()) {
-    keep_channels(systems.channels, systems.channels.order, true, keep, systems.take_factor(), solution.posterior);
-  } else {
-    solution.posterior.kind = Posterior::Kind::eigen;
-    solution.posterior.factor = std::move(systems.eigen.vectors);
-    solution.posterior.spectrum = std::move(systems.eigen.values);
-  }
-  return solution;
 }
 
 }  // namespace mercer

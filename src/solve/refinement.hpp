@@ -5,6 +5,7 @@
 #include "solve/block_cg.hpp"
 #include "solve/low_gram.hpp"
 #include "solve/ridge.hpp"
+#include "solve/row_operator.hpp"
 #include "solve/statistics.hpp"
 
 namespace mercer {
@@ -16,18 +17,27 @@ std::vector<GramPrecision> worthwhile_grams(const FeatureMap& map, Precision pas
 /// Ridge at the speed of a low-precision Gram matrix with the answer of the full one (THEORY 3): the Gram matrix, nearly all
 /// of the work, is of low precision and serves only as a preconditioner; conjugate gradients on the true operator, a few
 /// passes over the rows, do the rest. Cost: n·m² low-precision flops, and 4·n·m·p + the features per pass.
+///
+/// Features with bounds: the right-hand side is of the rounded rows too, in the first place, and with the Gram matrix that of
+/// an ordinary problem. Its solution x, a ridge fit of rounded features, is far nearer to the true one than M⁻¹b with the b
+/// of true features: with N = what is rounded off, b - Ax is Nᵀ(y - Φx) up to small terms, not NᵀΦx. Passes begin with what
+/// x leaves of the targets, and b is needed nowhere; the first one computes its features in float.
 class Refinement {
  public:
   struct Setup {
     bool intercept = true;
     Precision passes = Precision::double_;  ///< of features and products on the rows: that of the answer
     GramPrecision gram = GramPrecision::bf16;
-    Index memory_bytes = 0;  ///< features are kept between passes where they take no more
+    Index memory_bytes = 0;  ///< features are kept between passes where they take no more, and passes are plain
+    /// The right-hand side exactly and conjugate gradients in full precision to the end: their number tells how good the
+    /// Gram matrix is.
+    bool plain = false;
   };
   /// One pass over the rows. They and the map must outlive this object.
   Refinement(const FeatureMap& map, RowSource& rows, const Setup& setup, Progress* progress);
 
-  /// The normal equations: right-hand side, means and sums in full precision, the Gram matrix in low.
+  /// The normal equations: the Gram matrix in low precision and, unless plain, the right-hand side and means of features of
+  /// the same rows; else those in full.
   const NormalSystem& system() const { return system_; }
 
   /// Another Gram matrix: one more pass.
@@ -41,8 +51,6 @@ class Refinement {
     /// its residual, above tolerance^(2/3); 0: never.
     int patience = 0;
     Uncertainty keep = Uncertainty::none;
-    /// Conjugate gradients in full precision to the end: their number tells how good the Gram matrix is.
-    bool plain = false;
   };
   /// `solution.residual` says how far it got; a penalty below the error of the Gram matrix may need more iterations than it
   /// is worth, and then the caller should improve it. What is kept for standard deviations, degrees of freedom and noise
@@ -57,27 +65,43 @@ class Refinement {
  private:
   struct Systems;
   struct Seen;
-  Systems prepare(double ridge) const;
+  struct LastLook;
+  template <class Real>
+  void open(RowSource& rows, const Setup& setup);
+  /// Whether that will do: features in float are fine enough, and floats have had room for the sums.
+  template <class Real>
+  bool open_rounded(RowSource& rows, const Setup& setup);
+  void take(LowGram& low, const NormalSystem& system);
+  Systems prepare(double ridge);
   /// Whether float, 2⁻²⁴ of the norm of the preconditioner (for which ‖·‖_F stands, some times as large), is finer than the
   /// ridge. Where it is not, a few iterations from b do not tell how good the preconditioner is.
   bool holds_ridge(const Systems& systems, double ridge) const;
   /// Mean ‖B_c‖² over the columns c, or the largest gain: ‖Φ(x)‖² beside ‖φ(x)‖².
   double coupling_square(const std::vector<double>& gain) const;
   double row_square(const Systems& systems) const;  ///< mean ‖Φ(x)‖²
+  /// Weights, intercept and noise by the exact right-hand side.
+  void finish_exactly(const Systems& systems, Seen& seen, const BlockCgOutcome& outcome, Matrix<double>& theta, double ridge,
+                      RidgeSolution& solution);
   RoundingModel rounding_model(const Systems& systems) const;
 
   LowGram low_gram() const;
   GramPrecision gram_;
+  bool plain_;
   const FeatureMap& map_;
   Index block_rows_ = 0;
   double unit_ = 0;  ///< of the rounding of passes
   double feature_square_ = 0;
   NormalSystem system_;
+  std::vector<double> excess_;  ///< of the diagonal of its Gram matrix (LowGram::move_into)
   /// Σ w Φ~Φ~ᵀ v in full precision, and what that was before the coupling (RowOperator::apply)
   std::function<void(ConstMatrix, MutMatrix, Matrix<double>*)> apply_;
   RoughOperator rough_;                                    ///< the same in float, where that is faster
   std::function<Matrix<double>(ConstMatrix)> gram_times_;  ///< Σ w φ~φ~ᵀ W
-  std::function<void(LowGram&)> gather_;
+  /// Of rounded rows: what is left of the targets (RowOperator::left_of_targets)
+  std::function<LeftOfTargets(ConstMatrix w, double scale)> left_;
+  std::function<LeftOfTargets(ConstMatrix w, double scale, Index columns, const RowOperator<float>::Reduce&, SampledErrors&)>
+      rough_left_;
+  std::function<NormalSystem(LowGram&)> gather_;
   Progress* progress_;
 };
 

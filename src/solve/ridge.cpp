@@ -102,6 +102,15 @@ std::vector<std::vector<Index>> equal_gain_runs(const Channels& ch) {
 }
 
 void finish(const NormalSystem& system, std::span<const double> energy, double trace, RidgeSolution& solution) {
+  // Σ w r² = Σ w y~² - 2 Wᵀ(φ~ᵀy~) + Wᵀ G W, from the statistics alone.
+  const std::vector<double> crossed = column_dots(solution.weights, system.cross);
+  std::vector<double> squares = system.target_square;
+  for (std::size_t a = 0; a < squares.size(); ++a) squares[a] += energy[a] - 2 * crossed[a];
+  finish_with_squares(system, squares, trace, solution);
+}
+
+void finish_with_squares(const NormalSystem& system, std::span<const double> squares, double trace,
+                         RidgeSolution& solution) {
   const Index m = system.cross.rows();
   const Index p = system.cross.cols();
   solution.weight = system.weight;
@@ -111,16 +120,12 @@ void finish(const NormalSystem& system, std::span<const double> energy, double t
       for (Index c = 0; c < m; ++c) solution.intercept[at(a)] -= system.mean_feature[at(c)] * solution.weights(c, a);
     }
   }
-  // Σ w r² = Σ w y~² - 2 Wᵀ(φ~ᵀy~) + Wᵀ G W, from the statistics alone.
   solution.degrees_of_freedom = trace / static_cast<double>(p) + (system.intercept ? 1 : 0);
   const double left = std::max(system.weight - solution.degrees_of_freedom, 0.01 * system.weight);
   solution.noise.clear();
-  for (Index a = 0; a < p; ++a) {
-    double rss = system.target_square[at(a)] + energy[at(a)];
-    for (Index c = 0; c < m; ++c) rss -= 2 * solution.weights(c, a) * system.cross(c, a);
-    // A perfect fit still carries the rounding of its statistics.
-    solution.noise.push_back(std::max(rss, 1e-12 * std::abs(system.target_square[at(a)])) / left);
-  }
+  // A perfect fit still carries the rounding of its statistics.
+  for (std::size_t a = 0; a < squares.size(); ++a)
+    solution.noise.push_back(std::max(squares[a], 1e-12 * std::abs(system.target_square[a])) / left);
 }
 
 RidgeSolution solve_cholesky(const NormalSystem& system, double penalty, Uncertainty keep) {

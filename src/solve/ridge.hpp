@@ -63,5 +63,7 @@ class EigenSystem {
 /// Intercept, noise variances and degrees of freedom once solution.weights are known; `energy` is w_aᵀGw_a of every output,
 /// and `trace` is tr(M⁻¹M₀) of the whole system (all outputs together).
 void finish(const NormalSystem& system, std::span<const double> energy, double trace, RidgeSolution& solution);
+/// The same, given Σ w r² of every output.
+void finish_with_squares(const NormalSystem& system, std::span<const double> squares, double trace, RidgeSolution& solution);
 
 }  // namespace mercer

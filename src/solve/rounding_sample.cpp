@@ -47,11 +47,13 @@ void RoundingSample::Weights::end_stretch() {
 }
 
 RoundingSample::RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean,
-                               std::span<const double> offset, Index slots, Index rows_to_come)
+                               std::span<const double> offset, Index slots, Index rows_to_come,
+                               std::optional<TargetsLeft> left)
     : map_(map),
       w_(transposed(w)),
       mean_(mean),
       offset_(offset),
+      left_(left),
       slots_(at(slots)),
       every_(stretches_for_one(rows_to_come)),
       whole_(rows_to_come >= 0 && rows_to_come <= few) {}
@@ -89,6 +91,7 @@ void RoundingSample::compare(const Chunk& chunk, MatrixView<const float> f, Slot
   Matrix<double> exact(rows, k);
   thin_forward<double>(phi, w_, exact);
   chunk.centre_and_weigh(offset_, exact.view());
+  if (left_) chunk.take_from_targets(left_->mean, left_->scale, exact.view());
   for (Index i = 0; i < rows; ++i) {
     for (Index j = 0; j < k; ++j) {
       slot.ones[at(j)] += static_cast<double>(f(i, j)) - exact(i, j);

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,13 @@
 
 namespace mercer {
 
+/// Where sums are of what is left of the targets, y~ - φ~ᵀW, in place of φ~ᵀW, in as many columns as there are targets: their
+/// means, and what they are multiplied by.
+struct TargetsLeft {
+  std::span<const double> mean;
+  double scale = 1;
+};
+
 /// How far S = Σ w φ~(φ~ᵀW) by a pass in float is from that in double, W a few columns: some rows, one in fifty or, of very
 /// many, fewer, are done both ways, and what they differ by stands for all. Cost: as much of a pass in double.
 class RoundingSample {
@@ -16,9 +24,9 @@ class RoundingSample {
   using Chunk = FeatureChunks<float>::Chunk;
   /// φ~ = φ - mean, `offset` = meanᵀW; sums are kept apart for each slot. Of few rows to come the sample is the whole.
   RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean, std::span<const double> offset,
-                 Index slots, Index rows_to_come);
+                 Index slots, Index rows_to_come, std::optional<TargetsLeft> left = {});
 
-  /// Every chunk of the pass, with its F = w φ~ᵀW in float. Slots may come at a time.
+  /// Every chunk of the pass, with its F = w φ~ᵀW, or w times what is left of the targets, in float. Slots may come at a time.
   void look(const Chunk& chunk, MatrixView<const float> f);
 
   Index rows() const;  ///< of the sample
@@ -52,6 +60,7 @@ class RoundingSample {
   Matrix<double> w_;  ///< k × m
   std::span<const double> mean_;
   std::span<const double> offset_;
+  std::optional<TargetsLeft> left_;
   std::vector<Slot> slots_;
   Index every_;  ///< one stretch of so many is in the sample
   bool whole_;

@@ -10,7 +10,7 @@
 #include "base/parallel.hpp"
 #include "base/progress.hpp"
 #include "base/random.hpp"
-#include "solve/rounding_sample.hpp"
+#include "base/scale.hpp"
 
 namespace mercer {
 namespace {
@@ -40,26 +40,56 @@ std::vector<double> mean_times(std::span<const double> mean, ConstMatrix w) {
   return offset;
 }
 
+template <class Real>
+Matrix<Real> transposed_to(ConstMatrix w) {
+  Matrix<Real> narrow(w.cols, w.rows);
+  for (Index c = 0; c < w.rows; ++c) {
+    for (Index k = 0; k < w.cols; ++k) narrow(k, c) = static_cast<Real>(w(c, k));
+  }
+  return narrow;
+}
+
+/// A power of 2 that brings the largest of the first targets near 1: floats have no room for 10⁻¹⁶⁰.
+double scale_of_first_targets(RowSource& rows) {
+  RowBlock block;
+  rows.rewind();
+  double largest = 0;
+  if (rows.next(FeatureChunks<float>::slot_rows, block)) {
+    for (Index i = 0; i < block.targets.rows; ++i) {
+      for (const double y : block.targets.row(i)) largest = std::max(largest, std::abs(y));
+    }
+  }
+  return power_near_inverse(largest);
+}
+
 }  // namespace
 
 template <class Real>
 RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool intercept, Index memory_bytes,
-                               Index most_systems, Progress* progress, LowGram* low)
+                               Index most_systems, Progress* progress, LowGram* low, Summed summed)
     : map_(map),
       rows_(rows),
       chunks_(map, rows, block_rows(map, std::max(most_systems, rows.target_count() + 1)) / FeatureChunks<Real>::slot_rows,
               memory_bytes),
       slots_(at(chunks_.slots())),
       progress_(progress) {
-  const Index m = map.columns();
-  const Index p = rows.target_count();
+  system_.coupling = &map.coupling();
+  system_.intercept = intercept;
+  accumulate(low, summed);
+}
+
+template <class Real>
+void RowOperator<Real>::accumulate(LowGram* low, Summed summed) {
+  const Index m = map_.columns();
+  const Index p = rows_.target_count();
+  const bool rounded = summed == Summed::as_rounded;
   NormalSystem& s = system_;
-  s.coupling = &map.coupling();
-  s.intercept = intercept;
+  s.weight = 0;
   s.mean_feature.assign(at(m), 0);
   s.mean_target.assign(at(p), 0);
   s.target_square.assign(at(p), 0);
   s.cross = Matrix<double>(m, p);
+  const double scale = rounded ? scale_of_first_targets(rows_) : 1.0;
   Matrix<double> sums(chunks_.slots(), 1 + 2 * p);  // Σ w, Σ w y, Σ w y² of each slot
   Matrix<double> squares(chunks_.slots(), 3);       // Σ (φ - φ in float)², Σ φ², number of some rows
   const Matrix<double> products = adjoint_pass(
@@ -69,17 +99,18 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
         const std::span<double> sum = sums.row(chunk.slot);
         for (Index i = 0; i < f.rows; ++i) {
           const double w = chunk.weight(i);
-          f(i, 0) = static_cast<Real>(w);
+          const double factor = rounded ? std::sqrt(w) : w;  // rounded features are √w φ
+          f(i, 0) = static_cast<Real>(factor);
           sum[0] += w;
           for (Index a = 0; a < p; ++a) {
             const double y = chunk.targets(i, a);
-            f(i, a + 1) = static_cast<Real>(w * y);
+            f(i, a + 1) = static_cast<Real>(scale * factor * y);
             sum[at(1 + a)] += w * y;
             sum[at(1 + p + a)] += w * y * y;
           }
         }
       },
-      low);
+      low, summed);
   double difference = 0;
   double square = 0;
   double looked_at = 0;
@@ -100,17 +131,18 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
   if (!(s.weight > 0)) fail_argument("there are no rows with positive weight to learn from");
   for (Index c = 0; c < m; ++c) {
     s.mean_feature[at(c)] = products(c, 0);
-    for (Index a = 0; a < p; ++a) s.cross(c, a) = products(c, a + 1);
+    for (Index a = 0; a < p; ++a) s.cross(c, a) = products(c, a + 1) / scale;
   }
   const auto finite = [](double v) { return std::isfinite(v); };
-  if (!std::ranges::all_of(s.mean_feature, finite) || !std::ranges::all_of(s.cross.values(), finite) ||
-      !std::ranges::all_of(s.target_square, finite)) {
+  const bool all_finite = std::ranges::all_of(s.mean_feature, finite) && std::ranges::all_of(s.cross.values(), finite) &&
+                          std::ranges::all_of(s.target_square, finite);
+  if (!all_finite && !rounded) {  // sums of rounded rows may be floats
     fail_argument(
         "the sums of features or of squared targets overflow: scale the data (standardize), lower the degree of the kernel, "
         "or divide the weights by the largest of them");
   }
-  for (double& v : s.mean_feature) v = intercept ? v / s.weight : 0;
-  for (double& v : s.mean_target) v = intercept ? v / s.weight : 0;
+  for (double& v : s.mean_feature) v = s.intercept ? v / s.weight : 0;
+  for (double& v : s.mean_target) v = s.intercept ? v / s.weight : 0;
   for (Index a = 0; a < p; ++a) {
     const double mean = s.weight * s.mean_target[at(a)];
     s.target_square[at(a)] -= mean * s.mean_target[at(a)];
@@ -120,18 +152,19 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
 
 template <class Real>
 void RowOperator<Real>::add_difference(const Chunk& chunk, std::span<double> squares) const {
+  using Other = std::conditional_t<std::is_same_v<Real, float>, double, float>;
   const Index row = chunk.largest_row(chunk.features.rows);
   if (row < 0) return;
-  Matrix<float> x(1, map_.inputs());
-  Matrix<float> phi(1, map_.columns());
-  std::ranges::transform(chunk.rows.row(row), x.row(0).begin(), [](double v) { return static_cast<float>(v); });
+  Matrix<Other> x(1, map_.inputs());
+  Matrix<Other> phi(1, map_.columns());
+  std::ranges::transform(chunk.rows.row(row), x.row(0).begin(), [](double v) { return static_cast<Other>(v); });
   map_.features(x, phi);
   squares[2] += 1;
   for (Index c = 0; c < phi.cols(); ++c) {
-    const auto exact = static_cast<double>(chunk.features(row, c));
-    const double off = static_cast<double>(phi(0, c)) - exact;
+    const auto here = static_cast<double>(chunk.features(row, c));
+    const double off = static_cast<double>(phi(0, c)) - here;
     squares[0] += off * off;
-    squares[1] += exact * exact;
+    squares[1] += here * here;
   }
 }
 
@@ -148,7 +181,7 @@ typename FeatureChunks<Real>::Others RowOperator<Real>::products_of(const LowGra
 
 template <class Real>
 void RowOperator<Real>::gather(LowGram& low) {
-  chunks_.for_each_block([&](const Chunk& chunk) { low.add(chunk.row_in_block, chunk.features, chunk.weights); },
+  chunks_.for_each_block([&](const Chunk& chunk) { low.add<Real>(chunk.row_in_block, chunk.features, chunk.weights); },
                          [&](Index first_row, Index rows) {
                            report(progress_, "accumulating",
                                   static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
@@ -194,19 +227,21 @@ void RowOperator<Real>::contract(ConstMatrix s, MutMatrix out) const {
 template <class Real>
 void RowOperator<Real>::Slot::begin(Index cols, Index m) {
   ones.assign(at(cols), 0.0);
-  if (sum.rows() == cols) {
-    std::ranges::fill(sum.values(), 0.0);
+  if (all_sums.rows() >= cols) {
+    for (Index k = 0; k < cols; ++k) std::ranges::fill(all_sums.row(k), 0.0);
   } else {
     // Sums in float are moved on to doubles after every stretch.
-    if constexpr (std::is_same_v<Real, float>) part = Matrix<float>(cols, m);
-    sum = Matrix<double>(cols, m);
+    if constexpr (std::is_same_v<Real, float>) all_parts = Matrix<float>(cols, m);
+    all_sums = Matrix<double>(cols, m);
   }
+  if constexpr (std::is_same_v<Real, float>) part = all_parts.view().row_range(0, cols);
+  sum = all_sums.view().row_range(0, cols);
   begun = true;
 }
 
 template <class Real>
 template <class Fill>
-Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, LowGram* low) {
+Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, LowGram* low, Summed summed) {
   const Index m = map_.columns();
   for (Slot& slot : slots_) slot.begun = false;
   const auto start = [&](Index first_row, Index rows) {
@@ -221,26 +256,25 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
     for (Index i = 0; i < f.rows(); ++i) {
       for (Index k = 0; k < cols; ++k) slot.ones[at(k)] += static_cast<double>(f(i, k));
     }
+    if (summed == Summed::as_rounded) low->round_and_add(chunk.row_in_block, chunk.features, chunk.weights);
     if constexpr (std::is_same_v<Real, float>) {
       const bool first = chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0;
       thin_adjoint<float>(chunk.features, f, !first, slot.part);
       if (chunk.last_of_stretch) {
-        for (Index i = 0; i < slot.sum.size(); ++i) slot.sum.data()[i] += static_cast<double>(slot.part.data()[i]);
+        for (Index i = 0; i < cols * m; ++i) slot.sum.data[i] += static_cast<double>(slot.part.data[i]);
       }
     } else {
       thin_adjoint<double>(chunk.features, f, true, slot.sum);
     }
-    if (low != nullptr) low->add(chunk.row_in_block, chunk.features, chunk.weights);
+    if (low != nullptr && summed == Summed::exactly)
+      low->add<Real>(chunk.row_in_block, chunk.features, chunk.weights);
   };
   if (low != nullptr) {
     chunks_.for_each_block(consume, start, products_of(*low));
   } else {
     chunks_.for_each(consume, start);
   }
-  std::vector<double> ones(at(cols), 0.0);
-  for (const Slot& slot : slots_) {
-    for (Index k = 0; slot.begun && k < cols; ++k) ones[at(k)] += slot.ones[at(k)];
-  }
+  const std::vector<double> ones = sums_of_factors(cols);
   constexpr Index strip = 256;
   Matrix<double> result(m, cols);
   parallel_for((m + strip - 1) / strip, [&](Index task) {
@@ -267,17 +301,84 @@ void RowOperator<Real>::apply(ConstMatrix v, MutMatrix out, Matrix<double>* unco
   if (uncoupled != nullptr) *uncoupled = std::move(s);
 }
 
+template <class Real>
+std::vector<double> RowOperator<Real>::sums_of_factors(Index cols) const {
+  std::vector<double> ones(at(cols), 0.0);
+  for (const Slot& slot : slots_) {
+    for (Index k = 0; slot.begun && k < cols; ++k) ones[at(k)] += slot.ones[at(k)];
+  }
+  return ones;
+}
+
+template <class Real>
+SampledErrors RowOperator<Real>::measured(const RoundingSample& sample, Index columns, const Reduce& reduce) const {
+  SampledErrors errors = sample.errors(size(), columns, reduce);
+  // An estimate by few rows deserves less trust. Rows that lose more digits than those of the sample do are not among them.
+  const double others = sample.largest_unit() > 0 ? std::max(1.0, single_unit_ / sample.largest_unit()) : 1.0;
+  errors.caution = (3 + 48 / static_cast<double>(std::max<Index>(1, sample.rows()))) * others;
+  return errors;
+}
+
 template <>
 SampledErrors RowOperator<float>::apply_and_measure(ConstMatrix v, MutMatrix out) {
   const Matrix<double> w = expand(v);
   const std::vector<double> offset = mean_times(system_.mean_feature, w);
   RoundingSample sample(map_, w, system_.mean_feature, offset, chunks_.slots(), rows_.row_count());
   contract(gram_pass(w, offset, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); }), out);
-  SampledErrors errors = sample.errors(size(), v.cols, [&](ConstMatrix s, MutMatrix g) { contract(s, g); });
-  // An estimate by few rows deserves less trust. Rows that lose more digits than those of the sample do are not among them.
-  const double others = sample.largest_unit() > 0 ? std::max(1.0, single_unit_ / sample.largest_unit()) : 1.0;
-  errors.caution = (3 + 48 / static_cast<double>(std::max<Index>(1, sample.rows()))) * others;
-  return errors;
+  return measured(sample, v.cols, [&](ConstMatrix s, MutMatrix g) { contract(s, g); });
+}
+
+template <class Real>
+LeftOfTargets RowOperator<Real>::left_of_targets(ConstMatrix w, double scale) {
+  return left_pass(w, mean_times(system_.mean_feature, w), scale, [](const Chunk&, MatrixView<const Real>) {});
+}
+
+template <>
+LeftOfTargets RowOperator<float>::left_and_measured(ConstMatrix w, double scale, Index columns, const Reduce& reduce,
+                                                    SampledErrors& errors) {
+  const std::vector<double> mean = system_.mean_feature;  // the pass finds a better one
+  const std::vector<double> offset = mean_times(mean, w);
+  RoundingSample sample(map_, w, mean, offset, chunks_.slots(), rows_.row_count(),
+                        TargetsLeft{system_.mean_target, scale});
+  LeftOfTargets left = left_pass(w, offset, scale, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); });
+  errors = measured(sample, columns, reduce);
+  return left;
+}
+
+template <class Real>
+template <class Look>
+LeftOfTargets RowOperator<Real>::left_pass(ConstMatrix w, std::span<const double> offset, double scale, const Look& look) {
+  const Index p = rows_.target_count();
+  const Matrix<Real> narrow = transposed_to<Real>(w);
+  Matrix<double> squares(chunks_.slots(), p);
+  // One more column, Σ w(φ - mean), mends the mean.
+  Matrix<double> sums = adjoint_pass(w.cols + 1, [&](const Chunk& chunk, MatrixView<Real> factors) {
+    const MatrixView<Real> f = factors.col_range(0, w.cols);
+    thin_forward<Real>(chunk.features, narrow, f);
+    chunk.centre_and_weigh(offset, f);
+    chunk.take_from_targets(system_.mean_target, scale, f);
+    look(chunk, f);
+    const std::span<double> square = squares.row(chunk.slot);
+    for (Index i = 0; i < f.rows; ++i) {
+      const double weight = chunk.weight(i);
+      factors(i, w.cols) = static_cast<Real>(weight);
+      for (Index a = 0; a < p && weight > 0; ++a) square[at(a)] += std::pow(static_cast<double>(f(i, a)), 2) / weight;
+    }
+  });
+  const std::vector<double> ones = sums_of_factors(w.cols + 1);
+  LeftOfTargets left{Matrix<double>(w.rows, w.cols), std::vector<double>(at(p), 0.0), {}};
+  for (Index slot = 0; slot < squares.rows(); ++slot) {
+    for (Index a = 0; a < p; ++a) left.squares[at(a)] += squares(slot, a);
+  }
+  for (Index c = 0; c < w.rows; ++c) {
+    const double shift = system_.intercept ? sums(c, w.cols) / system_.weight : 0.0;
+    for (Index k = 0; k < w.cols; ++k) left.sums(c, k) = sums(c, k) - shift * ones[at(k)];
+    system_.mean_feature[at(c)] += shift;
+  }
+  left.mean_feature = system_.mean_feature;
+  // Σ w(e - mean)²: the mean of e is what the means of features were off by, times W.
+  for (Index a = 0; a < p && system_.intercept; ++a) left.squares[at(a)] -= ones[at(a)] * ones[at(a)] / system_.weight;
+  return left;
 }
 
 template <class Real>
@@ -288,10 +389,7 @@ Matrix<double> RowOperator<Real>::gram_times(ConstMatrix w) {
 template <class Real>
 template <class Look>
 Matrix<double> RowOperator<Real>::gram_pass(ConstMatrix w, std::span<const double> offset, const Look& look) {
-  Matrix<Real> narrow(w.cols, w.rows);
-  for (Index c = 0; c < w.rows; ++c) {
-    for (Index k = 0; k < w.cols; ++k) narrow(k, c) = static_cast<Real>(w(c, k));
-  }
+  const Matrix<Real> narrow = transposed_to<Real>(w);
   return adjoint_pass(w.cols, [&](const Chunk& chunk, MatrixView<Real> f) {
     thin_forward<Real>(chunk.features, narrow, f);
     chunk.centre_and_weigh(offset, f);
