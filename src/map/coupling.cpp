@@ -93,8 +93,7 @@ Matrix<Real> Coupling::normal_matrix(ConstMatrix g) const {
   for (Index c = 0; c < columns_; ++c) {
     const Column one = column(c);
     for (Index o = 0; o < p; ++o) {
-      for (Index a = 0; a < one.width; ++a)
-        beside(o, one.parameter + a) = static_cast<Real>(one.factor[o * one.width + a]);
+      for (Index a = 0; a < one.width; ++a) beside(o, one.parameter + a) = static_cast<Real>(one.factor[o * one.width + a]);
     }
   }
   Matrix<Real> m(parameters_, parameters_);

@@ -15,10 +15,15 @@
 namespace mercer {
 namespace {
 
-/// Applications of the operator to expect: 4 or 5.
-constexpr int expected_passes = 5;
-/// Of them, where the others are in float: one or two.
-constexpr double expected_precise_passes = 1.5;
+/// Applications of the operator to expect after the first pass, and how many of them are precise where the others are in
+/// float (Refinement), which take half as long; then the first is, too.
+struct ExpectedPasses {
+  int all;
+  int precise;
+};
+constexpr ExpectedPasses expected(bool in_float) {
+  return in_float ? ExpectedPasses{4, 1} : ExpectedPasses{5, 5};
+}
 
 /// Of a byte that is written for the first time.
 constexpr double fresh_page_seconds = 0.5e-9;
@@ -82,7 +87,9 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
   const auto n = static_cast<double>(rows.row_count());
   const auto m = static_cast<double>(map.columns());
   const double bytes = n * m * (precision == Precision::single_ ? 4 : 8);
-  const bool may_keep = bytes <= static_cast<double>(options.memory_bytes) / 4;
+  // Passes in float compute their features anew, and one that is not has no use for what it would keep.
+  const bool in_float = precision == Precision::double_ && options.penalty && !map.bounds().empty();
+  const bool may_keep = !in_float && bytes <= static_cast<double>(options.memory_bytes) / 4;
   const RowCosts row =
       precision == Precision::single_ ? row_costs<float>(map, rows, may_keep) : row_costs<double>(map, rows, may_keep);
   RidgePlan plan;
@@ -120,16 +127,14 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
                  (any ? "; coarser ones would not do for standard deviations" : "; coarser ones are no faster here");
     return plan;
   }
-  // Passes in float, most of them where they can be (Refinement), take half as long and compute their features anew.
-  const bool in_float = precision == Precision::double_ && options.penalty && !map.bounds().empty();
-  const double precise = in_float ? expected_precise_passes : expected_passes;
-  const bool keep = may_keep && bytes * fresh_page_seconds < precise * n * (row.anew - row.kept);
+  const ExpectedPasses passes = expected(in_float);
+  const bool keep = may_keep && bytes * fresh_page_seconds < passes.precise * n * (row.anew - row.kept);
   if (keep) plan.memory_bytes = static_cast<Index>(bytes);
-  plan.seconds = gram_seconds(gram_speed(plan.grams.front())) + precise * n * (row.read + (keep ? row.kept : row.anew)) +
-                 (expected_passes - precise) * n * (row.read + row.anew / 2);
-  const std::string refined = "a Gram matrix in " + words(plan.grams.front()) + " and some " +
-                              std::to_string(expected_passes) + " passes with features " +
-                              (keep ? "kept in memory" : "computed anew");
+  plan.seconds = gram_seconds(gram_speed(plan.grams.front())) - (in_float ? n * row.anew / 2 : 0.0) +
+                 passes.precise * n * (row.read + (keep ? row.kept : row.anew)) +
+                 (passes.all - passes.precise) * n * (row.read + row.anew / 2);
+  const std::string refined = "a Gram matrix in " + words(plan.grams.front()) + " and some " + std::to_string(passes.all) +
+                              " passes with features " + (keep ? "kept in memory" : "computed anew");
   if (asked_for || plan.seconds < clearly_longer * full) {
     const bool may_fail = options.penalty && foreseen(plan.grams.front()) > 0.3;
     plan.words = refined + ": about " + human_seconds(plan.seconds) +

@@ -132,9 +132,7 @@ class BlockCg {
   /// How much more a step may leave than others have left. Of 3000 problems drawn at random (1 to 16 columns; a program that
   /// is not kept) it was up to 2.2 times as much, once 4.1 times, where two or three had been seen; beside 15 other columns,
   /// whose steps are by the same M, 1.4 times.
-  double caution() const {
-    return std::max(1.6, (steps_ == 2 ? 4.5 : 3.0) - 0.2 * static_cast<double>(judged_ - 1));
-  }
+  double caution() const { return std::max(1.6, (steps_ == 2 ? 4.6 : 3.0) - 0.2 * static_cast<double>(judged_ - 1)); }
   /// What is to be expected of a step that is taken unseen.
   double foreseen() const {
     if (!options_.foresee || !foresees() || steps_since_ == 0) return std::numeric_limits<double>::infinity();
@@ -253,17 +251,17 @@ class BlockCg {
     trusts_rough_ = trusts_rough_ && gain_ < slowest;
   }
 
-  /// Whether the truth can be looked at now and no more after it: what the next rough application will be off by is harmless.
-  /// Of the directions they are applied to they are off by much the same share, within a factor of two on the jobs of
-  /// `mercer bench`.
+  /// Whether the truth can be looked at now and no more after it: what the next rough application will be off by is
+  /// harmless. Of the directions they are applied to they are off by much the same share, within a factor of two on the jobs
+  /// of `mercer bench`.
   bool early_truth_will_do() const {
     constexpr double harmless = 0.3;
     constexpr double likely_gain = 0.01;
     if (truth_seen_ || outcome_.rough == 0 || !trusts_rough_ || !(gain_ < slowest)) return false;
     const double gain = outcome_.rough == 1 ? std::max(gain_, likely_gain) : gain_;
     const std::vector<double> dd = column_dots(direction_, direction_);
-    const double next = largest_of(
-        judged_, [&](std::size_t k) { return bb_[k] == 0 ? 0.0 : gain * rate_[k] * std::sqrt(dd[k] / bb_[k]); });
+    const double next =
+        largest_of(judged_, [&](std::size_t k) { return bb_[k] == 0 ? 0.0 : gain * rate_[k] * std::sqrt(dd[k] / bb_[k]); });
     return next <= harmless * options_.tolerance;
   }
 

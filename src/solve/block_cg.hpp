@@ -29,7 +29,7 @@ struct BlockCgOptions {
   /// far nearer than M⁻¹b.
   BlockOperator residual = {};
   RoughOperator rough_residual = {};  ///< goes with `rough`
-  bool foresee = true;       ///< with a rounding model: spare the very last application, see below
+  bool foresee = true;                ///< with a rounding model: spare the very last application, see below
   /// What √(rᵀM⁻¹r/xᵀb) is to go down to as well, as far as roundings let it; infinite: whatever it is. Where A is least
   /// definite, small residuals stand for large errors. With A = ZᵀZ + ridge and M near A, this is how far Zx is off,
   /// relative to √(‖Zx‖² + ridge‖x‖²).
@@ -76,7 +76,7 @@ struct BlockCgOutcome {
 ///   Ye, SIAM J. Sci. Comput. 21, 1999).
 /// - the last application is spared: it would only tell how small the residual is after a step whose direction is known and
 ///   whose length is nearly that of the one before. With γ the most that any iteration left of rᵀM⁻¹r (its root) and ρ the
-///   largest ‖r‖ beside that root, cγρ√(rᵀM⁻¹r) is what is claimed of the step, c = 4.5 after two steps of one column, 3
+///   largest ‖r‖ beside that root, cγρ√(rᵀM⁻¹r) is what is claimed of the step, c = 4.6 after two steps of one column, 3
 ///   after more of them, 1.6 for sixteen columns.
 BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix targets, MutMatrix x,
                         const BlockCgOptions& options, Progress* progress);

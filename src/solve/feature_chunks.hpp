@@ -22,7 +22,7 @@ class FeatureChunks {
     Index row_in_block = 0;        ///< a multiple of 8
     bool last_of_stretch = false;  ///< of slot_rows rows
     ConstMatrix rows;              ///< the inputs as they came
-    MatrixView<Real> features;  ///< to be changed only where they are not kept
+    MatrixView<Real> features;     ///< to be changed only where they are not kept
     ConstMatrix targets;
     std::span<const double> weights;  ///< empty: all 1
 

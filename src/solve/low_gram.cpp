@@ -43,8 +43,8 @@ void scale_rows(MatrixView<Real> a, std::span<const Real> by) {
   }
 }
 
-/// The nearest whole number of one of at most 127, as the products of bytes have it, in a way that every CPU does for several
-/// numbers at a time.
+/// The nearest whole number of one of at most 127, as the products of bytes have it, in a way that every CPU does for
+/// several numbers at a time.
 float nearest(float v) {
   constexpr float large = 0x1.8p23F;
   return (v + large) - large;

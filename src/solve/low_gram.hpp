@@ -63,8 +63,8 @@ class LowGram {
   bool integer() const { return precision_ == GramPrecision::int8; }
 
   GramPrecision precision_;
-  std::vector<float> scales_;                          ///< int8: 127/bound of every column, the one of ones included
-  std::vector<float> steps_;                           ///< 1/scales
+  std::vector<float> scales_;  ///< int8: 127/bound of every column, the one of ones included
+  std::vector<float> steps_;   ///< 1/scales
   Index rows_seen_ = 0;
   std::size_t gathered_ = 0;                           ///< which of the two below are those of this block
   std::array<ByteRows, 2> bytes_;                      ///< int8

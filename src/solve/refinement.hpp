@@ -18,10 +18,10 @@ std::vector<GramPrecision> worthwhile_grams(const FeatureMap& map, Precision pas
 /// of the work, is of low precision and serves only as a preconditioner; conjugate gradients on the true operator, a few
 /// passes over the rows, do the rest. Cost: n·m² low-precision flops, and 4·n·m·p + the features per pass.
 ///
-/// Features with bounds: the right-hand side is of the rounded rows too, in the first place, and with the Gram matrix that of
-/// an ordinary problem. Its solution x, a ridge fit of rounded features, is far nearer to the true one than M⁻¹b with the b
-/// of true features: with N = what is rounded off, b - Ax is Nᵀ(y - Φx) up to small terms, not NᵀΦx. Passes begin with what
-/// x leaves of the targets, and b is needed nowhere; the first one computes its features in float.
+/// Features with bounds: the right-hand side is of the rounded rows too, in the first place, and with the Gram matrix that
+/// of an ordinary problem. Its solution x, a ridge fit of rounded features, is far nearer to the true one than M⁻¹b with the
+/// b of true features: with N = what is rounded off, b - Ax is Nᵀ(y - Φx) up to small terms, not NᵀΦx. Passes begin with
+/// what x leaves of the targets, and b is needed nowhere; the first one computes its features in float.
 class Refinement {
  public:
   struct Setup {

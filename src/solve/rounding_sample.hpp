@@ -10,8 +10,8 @@
 
 namespace mercer {
 
-/// Where sums are of what is left of the targets, y~ - φ~ᵀW, in place of φ~ᵀW, in as many columns as there are targets: their
-/// means, and what they are multiplied by.
+/// Where sums are of what is left of the targets, y~ - φ~ᵀW, in place of φ~ᵀW, in as many columns as there are targets:
+/// their means, and what they are multiplied by.
 struct TargetsLeft {
   std::span<const double> mean;
   double scale = 1;
@@ -26,7 +26,8 @@ class RoundingSample {
   RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean, std::span<const double> offset,
                  Index slots, Index rows_to_come, std::optional<TargetsLeft> left = {});
 
-  /// Every chunk of the pass, with its F = w φ~ᵀW, or w times what is left of the targets, in float. Slots may come at a time.
+  /// Every chunk of the pass, with its F = w φ~ᵀW, or w times what is left of the targets, in float. Slots may come at a
+  /// time.
   void look(const Chunk& chunk, MatrixView<const float> f);
 
   Index rows() const;  ///< of the sample

@@ -266,8 +266,7 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
     } else {
       thin_adjoint<double>(chunk.features, f, true, slot.sum);
     }
-    if (low != nullptr && summed == Summed::exactly)
-      low->add<Real>(chunk.row_in_block, chunk.features, chunk.weights);
+    if (low != nullptr && summed == Summed::exactly) low->add<Real>(chunk.row_in_block, chunk.features, chunk.weights);
   };
   if (low != nullptr) {
     chunks_.for_each_block(consume, start, products_of(*low));
@@ -338,9 +337,9 @@ LeftOfTargets RowOperator<float>::left_and_measured(ConstMatrix w, double scale,
                                                     SampledErrors& errors) {
   const std::vector<double> mean = system_.mean_feature;  // the pass finds a better one
   const std::vector<double> offset = mean_times(mean, w);
-  RoundingSample sample(map_, w, mean, offset, chunks_.slots(), rows_.row_count(),
-                        TargetsLeft{system_.mean_target, scale});
-  LeftOfTargets left = left_pass(w, offset, scale, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); });
+  RoundingSample sample(map_, w, mean, offset, chunks_.slots(), rows_.row_count(), TargetsLeft{system_.mean_target, scale});
+  LeftOfTargets left =
+      left_pass(w, offset, scale, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); });
   errors = measured(sample, columns, reduce);
   return left;
 }

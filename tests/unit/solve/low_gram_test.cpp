@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <mercer/threads.hpp>
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -115,6 +116,69 @@ TEST(LowGram, OneRowAndNoRows) {
     expect_gram(gathered(f, 256, precision), f, precision, 1);
     expect_gram(gathered(f.view().row_range(0, 0), 256, precision), f.view().row_range(0, 0), precision, 1);
   }
+}
+
+TEST(LowGram, FeaturesBecomeThoseTheMatrixIsOf) {
+  const Index n = 200;
+  const Matrix<float> f = bounded_rows(n, 70);
+  for (const GramPrecision precision : precisions) {
+    for (const bool weighted : {false, true}) {
+      if (weighted && precision == GramPrecision::int8) continue;
+      SCOPED_TRACE(words(precision) + (weighted ? ", weights" : ""));
+      std::vector<double> weights;
+      for (Index i = 0; weighted && i < n; ++i) weights.push_back(0.25 * static_cast<double>(1 + i % 5));
+      Matrix<double> rows(n, f.cols());
+      std::ranges::copy(f.values(), rows.values().begin());
+      LowGram low(f.cols(), 256, precision, std::vector<double>(70, 2.0));
+      low.begin_block(n);
+      low.round_and_add<double>(0, rows, weights);
+      NormalSystem system;
+      system.intercept = false;
+      low.move_into(system);
+      for (Index c = 0; c < f.cols(); ++c) {
+        double off = 0;
+        for (Index i = 0; i < n; ++i) {
+          const double root = weighted ? std::sqrt(weights[static_cast<std::size_t>(i)]) : 1.0;
+          const double scaled = root * static_cast<double>(f(i, c));
+          const bool coarse = precision == GramPrecision::int8 || precision == GramPrecision::bf16;
+          EXPECT_NEAR(rows(i, c), coarse ? rounded(static_cast<float>(scaled), precision) : scaled, 1e-6);
+          off = std::max(off, std::abs(rows(i, c) - scaled));
+        }
+        EXPECT_LE(off, 1.0 / 127);  // half a step of 2/127, or 2⁻⁹ of at most 2·1.2
+        for (Index b = 0; b <= c; ++b) {
+          double sum = 0;
+          for (Index i = 0; i < n; ++i) sum += rows(i, c) * rows(i, b);
+          EXPECT_NEAR(system.gram(c, b), sum, 4 * n * std::max(1e-6, most_off(precision)));
+        }
+      }
+    }
+  }
+}
+
+TEST(LowGram, WhatRoundingToBytesAddsInAllDirectionsIsKnown) {
+  const Index n = 3000;
+  const Index m = 60;
+  const Matrix<float> f = bounded_rows(n, m);
+  LowGram low(m, 4096, GramPrecision::int8, std::vector<double>(static_cast<std::size_t>(m), 2.0));
+  low.begin_block(n);
+  low.add<float>(0, f, {});
+  NormalSystem system;
+  system.intercept = false;
+  const std::vector<double> excess = low.move_into(system);
+  ASSERT_EQ(excess.size(), static_cast<std::size_t>(m));
+  ::Eigen::MatrixXd errors(n, m);
+  for (Index i = 0; i < n; ++i) {
+    for (Index c = 0; c < m; ++c) errors(i, c) = rounded(f(i, c), GramPrecision::int8) - static_cast<double>(f(i, c));
+  }
+  const ::Eigen::MatrixXd square = errors.transpose() * errors;
+  // The least eigenvalue of so many sums of squares fluctuates by less than 2 % (Tracy and Widom).
+  const double least = ::Eigen::SelfAdjointEigenSolver<::Eigen::MatrixXd>(square).eigenvalues()[0];
+  for (const double e : excess) EXPECT_NEAR(e / least, 1, 0.05);
+  // Fewer rows than columns leave directions in which nothing was added.
+  LowGram few(m, 256, GramPrecision::int8, std::vector<double>(static_cast<std::size_t>(m), 2.0));
+  few.begin_block(50);
+  few.add<float>(0, f.view().row_range(0, 50), {});
+  EXPECT_TRUE(few.move_into(system).empty());
 }
 
 }  // namespace

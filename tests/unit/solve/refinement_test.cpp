@@ -188,6 +188,51 @@ TEST(BlockCg, RoughApplicationsAndOneToTheSolutionItself) {
   }
 }
 
+TEST(BlockCg, ARightHandSideKnownByItsNeighbourAlone) {
+  // b is ones; the targets are off by half a per cent, M by up to ten. What x leaves of b is asked for, never b itself.
+  const Index n = 100;
+  for (const bool in_float : {false, true}) {
+    SCOPED_TRACE(in_float);
+    int precise = 0;
+    int rough = 0;
+    int looks = 0;
+    int rough_looks = 0;
+    Matrix<double> targets(n, 1);
+    for (Index i = 0; i < n; ++i) targets(i, 0) = 1 + 5e-3 * std::cos(static_cast<double>(i));
+    const auto left = [](const BlockOperator& a, ConstMatrix x, MutMatrix out) {
+      a(x, out);
+      for (double* v = out.data; v < out.data + out.rows; ++v) *v = 1 - *v;
+    };
+    int unused = 0;
+    const BlockOperator exact = diagonal(0, unused);
+    const auto measured = [&](const BlockOperator& off, bool residual, ConstMatrix in, MutMatrix out) {
+      Matrix<double> truth(in.rows, 1);
+      residual ? left(exact, in, truth) : exact(in, truth);
+      residual ? left(off, in, out) : off(in, out);
+      for (Index i = 0; i < in.rows; ++i) truth(i, 0) -= out(i, 0);
+      return SampledErrors{.columns = 1, .groups = truth};
+    };
+    const BlockOperator look = diagonal(0, looks);
+    const BlockOperator off = diagonal(1e-8, rough);
+    const BlockOperator off_look = diagonal(1e-8, rough_looks);
+    BlockCgOptions options{.tolerance = 1e-9, .most_iterations = 40};
+    options.rounding = {.unit = 1e-16, .norm = 300, .energy = 0};
+    options.residual = [&](ConstMatrix in, MutMatrix out) { left(look, in, out); };
+    if (in_float) {
+      options.rough = [&](ConstMatrix in, MutMatrix out) { return measured(off, false, in, out); };
+      options.rough_residual = [&](ConstMatrix in, MutMatrix out) { return measured(off_look, true, in, out); };
+    }
+    Matrix<double> x(n, 1);
+    const BlockCgOutcome outcome = block_cg(diagonal(0, precise), within_ten_percent, targets, x, options, nullptr);
+    EXPECT_LE(outcome.residual, 1e-9);
+    EXPECT_LE(residual_of_ones(x), outcome.residual);
+    EXPECT_EQ(precise + rough + looks + rough_looks, outcome.iterations);
+    EXPECT_EQ(rough_looks, in_float ? 1 : 0);
+    EXPECT_EQ(looks, 1);
+    EXPECT_EQ(precise == 0, in_float);
+  }
+}
+
 TEST(BlockCg, ErrorsThatAreUnderstatedAreFoundOut) {
   int precise = 0;
   int rough = 0;
@@ -324,6 +369,41 @@ TEST(Refinement, NothingIsClaimedOnASampleAlone) {
   const Vector b = dense(full.cross).col(0);
   EXPECT_LE(refined.residual, 5e-10);
   EXPECT_LE((b - gram * w - 1e-3 * full.weight * w).norm() / b.norm(), refined.residual + 1e-13);
+}
+
+TEST(Refinement, NoiseAndInterceptsAreThoseOfAllDigits) {
+  for (const char* kernel :
+       {"gaussian(1.5)", "decomposable(gaussian(1.5), [[2,0.5],[0.5,1]])", "curl_free(gaussian(1.5))"}) {
+    for (const double noise : {0.1, 1e-4}) {
+      SCOPED_TRACE(std::string(kernel) + ", noise " + std::to_string(noise));
+      const FourierMap map = map_of(kernel, 2, 2, 100);
+      const Data s = data(5000, 2, 2, noise);
+      ArrayRows rows = s.rows();
+      const RidgeSolution refined =
+          Refinement(map, rows, {.gram = GramPrecision::int8}, nullptr).solve({.penalty = 1e-5, .tolerance = 1e-9});
+      ASSERT_LE(refined.residual, 1e-9);
+      const NormalSystem full = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), true);
+      const RidgeSolution direct = solve_cholesky(full, 1e-5, Uncertainty::none);
+      for (std::size_t a = 0; a < 2; ++a) {
+        EXPECT_NEAR(refined.intercept[a], direct.intercept[a], 1e-7);
+        // Σr² to seven digits; degrees of freedom are those of the coarse matrix.
+        const auto squares = [&](const RidgeSolution& r) { return r.noise[a] * (full.weight - r.degrees_of_freedom); };
+        EXPECT_NEAR(squares(refined) / squares(direct), 1, 1e-7);
+      }
+    }
+  }
+}
+
+TEST(Refinement, PhasesTooLargeForFloatAreLearnedAllTheSame) {
+  const FourierMap map = map_of("gaussian(1)", 1, 1, 60);
+  Data s = data(2000, 1, 1);
+  for (double& v : s.x.values()) v += 1e5;
+  ArrayRows rows = s.rows();
+  const RidgeSolution refined =
+      Refinement(map, rows, {.gram = GramPrecision::int8}, nullptr).solve({.penalty = 1e-4, .tolerance = 1e-9});
+  const NormalSystem full = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), true);
+  EXPECT_LE(refined.residual, 1e-9);
+  EXPECT_LT(relative(refined.weights, solve_cholesky(full, 1e-4, Uncertainty::none).weights), 1e-6);
 }
 
 TEST(Refinement, NothingToLearnIsLearned) {
