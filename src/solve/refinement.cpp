@@ -54,6 +54,16 @@ bool has_products(const NormalSystem& system) {
   return true;
 }
 
+/// The same operator, or one like it.
+template <class To, class From>
+std::shared_ptr<RowOperator<To>> in_precision(const std::shared_ptr<RowOperator<From>>& op) {
+  if constexpr (std::is_same_v<To, From>) {
+    return op;
+  } else {
+    return std::make_shared<RowOperator<To>>(*op);
+  }
+}
+
 /// A matrix with so much less on its diagonal, for as long as this lives.
 class DiagonalLess {
  public:
@@ -198,12 +208,13 @@ template <class Real>
 bool Refinement::open_rounded(RowSource& rows, const Setup& setup) {
   using Operator = RowOperator<Real>;
   LowGram low = low_gram();
-  const Operator op(map_, rows, setup.intercept, 0, map_.outputs() + 1, progress_, &low, Operator::Summed::as_rounded);
-  if (!(op.single_unit() <= roughest) || !has_products(op.system())) return false;
-  feature_square_ = op.feature_square();
-  take(low, op.system());
-  const auto precise = std::make_shared<RowOperator<double>>(op);
-  const auto rough = std::make_shared<RowOperator<float>>(op);
+  const auto op = std::make_shared<Operator>(map_, rows, setup.intercept, 0, map_.outputs() + 1, progress_, &low,
+                                             Operator::Summed::as_rounded);
+  if (!(op->single_unit() <= roughest) || !has_products(op->system())) return false;
+  feature_square_ = op->feature_square();
+  take(low, op->system());
+  const auto precise = in_precision<double>(op);
+  const auto rough = in_precision<float>(op);
   apply_ = [precise](ConstMatrix v, MutMatrix out, Matrix<double>* uncoupled) { precise->apply(v, out, uncoupled); };
   rough_ = [rough](ConstMatrix v, MutMatrix out) { return rough->apply_and_measure(v, out); };
   left_ = [precise, rough](ConstMatrix w, double scale) {

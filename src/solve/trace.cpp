@@ -1,5 +1,7 @@
 #include "solve/trace.hpp"
 
+#include <algorithm>
+
 #include "backend/backend.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
@@ -11,8 +13,10 @@ namespace {
 template <class Real>
 double trace_of(MatrixView<const Real> factor) {
   constexpr Index exact_limit = 1000;
+  constexpr Index most_probes = 64;
   const bool exact = factor.rows <= exact_limit;
-  const Index probes = exact ? factor.rows : 64;
+  // Relative to the number of unknowns, the error is that of probes times unknowns.
+  const Index probes = exact ? factor.rows : std::clamp<Index>(most_probes * 4000 / factor.rows, 16, most_probes);
   const Stream stream(0, "trace");
   Matrix<Real> z(factor.rows, probes);
   parallel_rows(z.rows(), probes, [&](Index first, Index end) {
