@@ -77,7 +77,6 @@ class BlockCg {
     first_rz_ = rz_;
     if (!options_.residual) return;
     for (Index i = 0; i < x_.rows; ++i) std::copy_n(z_.row(i).begin(), judged_, x_.row(i).begin());
-    for (std::size_t k = 0; k < at(judged_); ++k) bb_[k] *= least_share_of_b;
   }
 
   BlockCgOutcome run(Progress* progress) {
@@ -106,6 +105,7 @@ class BlockCg {
       outcome_.vouched = kept_.vouched;
     }
     lanczos_.extremes(outcome_.least_ritz, outcome_.largest_ritz);
+    outcome_.gain = gain_;
     outcome_.image = std::move(image_);
     return std::move(outcome_);
   }
@@ -115,8 +115,6 @@ class BlockCg {
   /// The slowest gain per iteration (in the norm of M⁻¹) with which applications may be rough and the next step be foreseen.
   /// One iteration is not enough to know it: what there is of b is smooth, and what remains of it is not.
   static constexpr double slowest = 0.1;
-  /// Of ‖b‖², where it is known by its neighbour.
-  static constexpr double least_share_of_b = 0.98;
 
   /// An x whose residual is within the tolerance, but not its energy.
   struct Kept {
@@ -129,10 +127,29 @@ class BlockCg {
 
   double off() const { return drift_.relative(bb_, judged_); }
   bool foresees() const { return steps_ >= 2 && gain_ < slowest; }
-  /// How much more a step may leave than others have left. Of 3000 problems drawn at random (1 to 16 columns; a program that
-  /// is not kept) it was up to 2.2 times as much, once 4.1 times, where two or three had been seen; beside 15 other columns,
-  /// whose steps are by the same M, 1.4 times.
-  double caution() const { return std::max(1.6, (steps_ == 2 ? 4.6 : 3.0) - 0.2 * static_cast<double>(judged_ - 1)); }
+  /// How much more a step may leave than others have left. Of some 5000 problems drawn at random (a program that is not
+  /// kept) it was up to 2.2 times as much where two or three steps had been seen of one column, 1.3 times beside another
+  /// whose steps are by the same M, and 1.15 times beside two or more; once 4.1 times, beside one of another M.
+  double caution() const {
+    const double others = options_.alike ? independent_columns() - 1 : 0.0;
+    return std::max(1.6, (steps_ == 2 ? 4.6 : 3.0) - 1.4 * others);
+  }
+  /// p²/Σ cos² of the angles between residuals: p where they are perpendicular, 1 where they are all the same.
+  double independent_columns() const {
+    const Matrix<double> r(r_.view().col_range(0, judged_));
+    Matrix<double> products(judged_, judged_);
+    gemm<double>(true, false, 1.0, r, r, 0.0, products);
+    double sum = 0;
+    double columns = 0;
+    for (Index j = 0; j < judged_; ++j) {
+      if (!(products(j, j) > 0)) continue;
+      ++columns;
+      for (Index k = 0; k < judged_; ++k) {
+        if (products(k, k) > 0) sum += products(j, k) / products(j, j) * (products(j, k) / products(k, k));
+      }
+    }
+    return sum > 0 ? columns * columns / sum : 1.0;
+  }
   /// What is to be expected of a step that is taken unseen.
   double foreseen() const {
     if (!options_.foresee || !foresees() || steps_since_ == 0) return std::numeric_limits<double>::infinity();
@@ -231,25 +248,52 @@ class BlockCg {
     }
   }
 
-  /// The start, and what it leaves of b: how good M is, but not what iterations will gain.
+  /// The start x = M⁻¹ of the targets, and what it leaves of b. Where that is too much, the targets may be far from b, or M
+  /// far from A: then b is asked for, which is what 0 leaves.
   void begin() {
+    constexpr double least_share = 0.98;  // of ‖b‖² in ‖targets‖²
     if (trusts_rough_) {
       SampledErrors errors = options_.rough_residual(direction_, image_);
       if (all_finite(image_)) {
         update(judged_, image_);
         std::vector<double> step = step_;
         std::fill_n(step.begin(), judged_, 1.0);
-        rough_taken(std::move(errors), step, bb_, column_dots(x_, x_));
+        rough_taken(std::move(errors), step, column_dots(r_, r_), column_dots(x_, x_));
       } else {
         trusts_rough_ = false;
       }
     }
     if (outcome_.rough == 0) start_again(true_residual(direction_), false);
-    for (std::size_t k = 0; k < at(judged_); ++k) {
-      if (first_rz_[k] > 0) gain_ = std::max(gain_, std::sqrt(rz_[k] / first_rz_[k]));
+    const std::vector<double> rr = column_dots(r_, r_);
+    const double left = std::max(largest_ratio(rr, bb_, judged_), largest_ratio(rz_, first_rz_, judged_));
+    if (left < slowest) {
+      for (std::size_t k = 0; k < at(judged_); ++k) bb_[k] *= least_share;
+      gain_ = left;  // for want of a better guess
+      starts_near_ = true;
+    } else {
+      begin_at_zero();
     }
-    trusts_rough_ = trusts_rough_ && gain_ < slowest;
   }
+
+  void begin_at_zero() {
+    Matrix<double> in = direction_;
+    for (Index i = 0; i < x_.rows; ++i) {
+      std::fill_n(x_.row(i).begin(), judged_, 0.0);
+      std::fill_n(in.row(i).begin(), judged_, 0.0);
+    }
+    const Matrix<double> b = true_residual(in);
+    for (Index i = 0; i < b_.rows(); ++i) std::copy_n(b.row(i).begin(), judged_, b_.row(i).begin());
+    bb_ = column_dots(b_, b_);
+    start_again(b, false);
+    ++outcome_.iterations;
+    first_rz_ = rz_;
+    rough_since_ = 0;
+    truth_seen_ = false;  // not of anything that rough applications have led to
+    trusts_rough_ = static_cast<bool>(options_.rough);
+  }
+
+  /// Whether a step can be trusted to lead on.
+  bool leads_on() const { return gain_ < slowest && (steps_ > 0 || starts_near_); }
 
   /// Whether the truth can be looked at now and no more after it: what the next rough application will be off by is
   /// harmless. Of the directions they are applied to they are off by much the same share, within a factor of two on the jobs
@@ -257,7 +301,7 @@ class BlockCg {
   bool early_truth_will_do() const {
     constexpr double harmless = 0.3;
     constexpr double likely_gain = 0.01;
-    if (truth_seen_ || outcome_.rough == 0 || !trusts_rough_ || !(gain_ < slowest)) return false;
+    if (truth_seen_ || rough_since_ == 0 || !trusts_rough_ || !leads_on()) return false;
     const double gain = outcome_.rough == 1 ? std::max(gain_, likely_gain) : gain_;
     const std::vector<double> dd = column_dots(direction_, direction_);
     const double next =
@@ -278,10 +322,10 @@ class BlockCg {
 
   /// b - Ax, given x in the judged columns; `image_` and the residual are known after it.
   Matrix<double> true_residual(ConstMatrix in) {
-    Matrix<double> truth(b_.rows, b_.cols);
+    Matrix<double> truth(b_.rows(), b_.cols());
     if (options_.residual) {
       options_.residual(in, image_);
-      for (Index i = 0; i < b_.rows; ++i) {
+      for (Index i = 0; i < b_.rows(); ++i) {
         for (Index k = 0; k < judged_; ++k) {
           truth(i, k) = image_(i, k);
           image_(i, k) = b_(i, k) - truth(i, k);
@@ -302,7 +346,7 @@ class BlockCg {
     const double allowed = 2 * (claimed + (rough_since_ > 0 ? off() : 0.0));
     std::vector<double> allowed_energy(at(judged_));
     for (std::size_t k = 0; k < at(judged_); ++k) allowed_energy[k] = 2 * (std::sqrt(rz_[k]) + drift_.energy(k));
-    const bool steps_on = (steps_ > 0 || options_.residual) && gain_ < slowest && !last();
+    const bool steps_on = leads_on() && !last();
     if (steps_on) step_on();
     const std::vector<double> before = rz_;
     const double drift = off();
@@ -458,7 +502,7 @@ class BlockCg {
   const BlockOperator& precondition_;
   const BlockCgOptions& options_;
   Index judged_;
-  ConstMatrix b_;
+  Matrix<double> b_;
   MutMatrix x_;
   Matrix<double> r_;
   Matrix<double> z_;  ///< M⁻¹r
@@ -473,6 +517,7 @@ class BlockCg {
   std::vector<double> step_;  ///< the last ones
   int steps_ = 0;             ///< of the judged columns
   int steps_since_ = 0;       ///< those since they started afresh
+  bool starts_near_ = false;  ///< at an x that leaves little of b
   double gain_ = 0;           ///< √(rᵀz after / before), the largest of any of them
   bool near_ = false;         ///< a claim, with or without a step unseen, would be within the tolerance
   bool truth_seen_ = false;   ///< b - Ax was computed from x

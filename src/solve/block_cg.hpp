@@ -22,11 +22,11 @@ struct BlockCgOptions {
   /// slowly: what is lost is time.
   int patience = 0;
   Index judged = -1;  ///< columns from the first on whose residuals count; -1: all. Others go along.
+  bool alike = true;  ///< all A_k are the same, and what is seen of one is known of the others
   RoundingModel rounding = {};
   RoughOperator rough = {};  ///< for most iterations, where given
-  /// b - Ax in the judged columns, Ax in the others. Where given, b itself is known by its neighbour alone, the `targets`,
-  /// which are within a per cent of it, and x starts at M⁻¹ of those: where M and they are of one rounded problem, that is
-  /// far nearer than M⁻¹b.
+  /// b - Ax in the judged columns, Ax in the others. Where given, b itself is not known, and x starts at M⁻¹ of the
+  /// `targets`: where M and they are of one rounded problem, that is far nearer than M⁻¹b.
   BlockOperator residual = {};
   RoughOperator rough_residual = {};  ///< goes with `rough`
   bool foresee = true;                ///< with a rounding model: spare the very last application, see below
@@ -56,6 +56,7 @@ struct BlockCgOutcome {
   /// iterations.
   double least_ritz = 1;
   double largest_ritz = 1;
+  double gain = 0;       ///< the most that any iteration, or the start, has left of √(rᵀM⁻¹r)
   Matrix<double> image;  ///< A x
 };
 
@@ -77,7 +78,7 @@ struct BlockCgOutcome {
 /// - the last application is spared: it would only tell how small the residual is after a step whose direction is known and
 ///   whose length is nearly that of the one before. With γ the most that any iteration left of rᵀM⁻¹r (its root) and ρ the
 ///   largest ‖r‖ beside that root, cγρ√(rᵀM⁻¹r) is what is claimed of the step, c = 4.6 after two steps of one column, 3
-///   after more of them, 1.6 for sixteen columns.
+///   after more of them, 1.6 for three or more columns that are perpendicular.
 BlockCgOutcome block_cg(const BlockOperator& apply, const BlockOperator& precondition, ConstMatrix targets, MutMatrix x,
                         const BlockCgOptions& options, Progress* progress);
 

@@ -42,8 +42,11 @@ std::vector<double> random_signs(Index count) {
 
 /// Whether there is a finite right-hand side for every output that has anything to learn.
 bool has_products(const NormalSystem& system) {
+  constexpr double least = 1e-60;  // of squares beside others: floats, and squares of doubles, must have room for all
+  const double largest = system.target_square.empty() ? 0.0 : std::ranges::max(system.target_square);
   for (std::size_t a = 0; a < system.target_square.size(); ++a) {
     if (!std::isfinite(system.target_square[a])) return false;
+    if (system.target_square[a] > 0 && system.target_square[a] < least * largest) return false;
     bool any = false;
     for (Index c = 0; c < system.cross.rows(); ++c) {
       if (!std::isfinite(system.cross(c, static_cast<Index>(a)))) return false;
@@ -126,6 +129,32 @@ struct Refinement::Systems {
     parallel_for(wide.rows(), [&](Index i) { std::ranges::copy(single_factor.row(i), wide.row(i).begin()); });
     single_factor = {};
     return wide;
+  }
+
+  /// Whether M has no eigenvalue that is clearly less than the ridge, of which there would be many: two steps of inverse
+  /// iteration from a few random vectors.
+  bool is_above(double ridge) const {
+    constexpr Index probes = 4;
+    constexpr double slack = 2e-3;
+    const Index size = std::max(factor.rows(), single_factor.rows());
+    const Stream stream(0, "least eigenvalue");
+    Matrix<double> z(size, probes);
+    parallel_rows(size, 16 * probes, [&](Index first, Index end) {
+      for (Index i = first; i < end; ++i) {
+        for (Index k = 0; k < probes; ++k)
+          z(i, k) = stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(k));
+      }
+    });
+    Matrix<double> once(size, probes);
+    Matrix<double> twice(size, probes);
+    precondition(z, once, ridge);
+    precondition(once, twice, ridge);
+    const std::vector<double> numerators = column_dots(once, twice);
+    const std::vector<double> squares = column_dots(once, once);
+    for (std::size_t k = 0; k < squares.size(); ++k) {
+      if (!(numerators[k] * ridge <= (1 + slack) * squares[k])) return false;
+    }
+    return true;
   }
 
   /// A right-hand side of random signs, for the largest gain.
@@ -213,6 +242,9 @@ bool Refinement::open_rounded(RowSource& rows, const Setup& setup) {
   if (!(op->single_unit() <= roughest) || !has_products(op->system())) return false;
   feature_square_ = op->feature_square();
   take(low, op->system());
+  // Of features that hardly vary by more than a step, rounding leaves another problem.
+  constexpr double most_noise = 1e-3;
+  if (std::accumulate(excess_.begin(), excess_.end(), 0.0) > most_noise * trace(system_.gram)) return false;
   const auto precise = in_precision<double>(op);
   const auto rough = in_precision<float>(op);
   apply_ = [precise](ConstMatrix v, MutMatrix out, Matrix<double>* uncoupled) { precise->apply(v, out, uncoupled); };
@@ -282,9 +314,11 @@ Refinement::Systems Refinement::prepare(double ridge) {
     }
   };
   const auto factor = [&](const auto& with, double copies) {
-    if (!excess_.empty()) {
+    if (!excess_.empty()) {  // rows that err alike have less to be taken off
       const DiagonalLess less(system_.gram, excess_);
-      if (found(with, copies)) return;  // rows that err alike have less to be taken off
+      if (found(with, copies) && s.is_above(ridge)) return;
+      s.factor = {};
+      s.single_factor = {};
     }
     if (holds_ridge(s, ridge) && found(with, copies)) return;
     keep(with(double{}, Shift::coarse), copies);
@@ -480,21 +514,23 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   // Predictions of rows far from those learned from: Φ(x)ᵀe for an e that no row saw is ‖Φ‖·‖e‖/√m by chance, beside
   // predictions of √(xᵀb/n).
   const double far = std::sqrt(row_square(systems) * system_.weight / static_cast<double>(theta.rows()));
-  BlockCgOutcome outcome = block_cg(apply, precondition, systems.rhs, theta,
-                                    {.tolerance = wish.tolerance,
-                                     .most_iterations = wish.most_iterations,
-                                     .patience = wish.patience,
-                                     .judged = count,
-                                     .rounding = rounding_model(systems),
-                                     .rough = rough_ ? rough : RoughOperator(),
-                                     .residual = rounded ? residual : BlockOperator(),
-                                     .rough_residual = rounded ? rough_residual : RoughOperator(),
-                                     .foresee = !plain_ && holds_ridge(systems, ridge),
-                                     .energy_tolerance = 10 * wish.tolerance,
-                                     .least_eigenvalue = ridge,
-                                     .solution_share = 0.1 * far,
-                                     .most_ratio = 1 + systems.shift / ridge},
-                                    progress_);
+  BlockCgOutcome outcome =
+      block_cg(apply, precondition, systems.rhs, theta,
+               {.tolerance = wish.tolerance,
+                .most_iterations = wish.most_iterations,
+                .patience = wish.patience,
+                .judged = count,
+                .alike = std::ranges::all_of(systems.gain, [&](double g) { return g == systems.gain[0]; }),
+                .rounding = rounding_model(systems),
+                .rough = rough_ ? rough : RoughOperator(),
+                .residual = rounded ? residual : BlockOperator(),
+                .rough_residual = rounded ? rough_residual : RoughOperator(),
+                .foresee = !plain_ && holds_ridge(systems, ridge),
+                .energy_tolerance = 10 * wish.tolerance,
+                .least_eigenvalue = ridge,
+                .solution_share = 0.1 * far,
+                .most_ratio = 1 + systems.shift / ridge},
+               progress_);
   theta = Matrix<double>(theta.view().col_range(0, count));
   RidgeSolution solution;
   solution.solver = "refined";
@@ -503,7 +539,8 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   solution.residual = outcome.residual;
   solution.prediction_error = outcome.energy;
   // Ritz values lie inside of the spectrum: on the grid of docs/refinement.md variances were off by up to 1.4 times as much.
-  solution.coarseness = 2 * std::max(outcome.largest_ritz - 1, 1 - outcome.least_ritz);
+  // Of few iterations at a time they say little; what an iteration leaves is at most how far M is off.
+  solution.coarseness = 2 * std::max({outcome.largest_ritz - 1, 1 - outcome.least_ritz, outcome.gain});
   if (outcome.gave_up) return solution;
   if (rounded) {
     solution.weights = outputs.weights(theta);

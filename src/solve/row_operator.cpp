@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 
@@ -49,18 +50,33 @@ Matrix<Real> transposed_to(ConstMatrix w) {
   return narrow;
 }
 
-/// A power of 2 that brings the largest of the first targets near 1: floats have no room for 10⁻¹⁶⁰.
-double scale_of_first_targets(RowSource& rows) {
-  RowBlock block;
-  rows.rewind();
-  double largest = 0;
-  if (rows.next(FeatureChunks<float>::slot_rows, block)) {
-    for (Index i = 0; i < block.targets.rows; ++i) {
-      for (const double y : block.targets.row(i)) largest = std::max(largest, std::abs(y));
+bool is_zero(ConstMatrix a) {
+  for (Index i = 0; i < a.rows; ++i) {
+    if (std::ranges::any_of(a.row(i), [](double v) { return v != 0; })) return false;
+  }
+  return true;
+}
+
+/// What targets are about: sums of floats are of scale·(y - pivot). Floats have no room for 10⁻¹⁶⁰, nor for targets that
+/// differ in their eighth digit, and what is constant has nothing to be learned, to the last bit.
+struct Targets {
+  std::vector<double> pivot;  ///< the first of them; 0 without an intercept, or where sums are exact
+  std::vector<double> scale;  ///< powers of 2 that bring the first differences near 1
+
+  explicit Targets(Index count) : pivot(at(count), 0.0), scale(at(count), 1.0) {}
+  void look_at(RowSource& rows, bool intercept) {
+    RowBlock block;
+    rows.rewind();
+    if (!rows.next(FeatureChunks<float>::slot_rows, block)) return;
+    for (Index a = 0; a < block.targets.cols; ++a) {
+      const double first = intercept ? block.targets(0, a) : 0.0;
+      double largest = 0;
+      for (Index i = 0; i < block.targets.rows; ++i) largest = std::max(largest, std::abs(block.targets(i, a) - first));
+      pivot[at(a)] = first;
+      scale[at(a)] = power_near_inverse(largest);
     }
   }
-  return power_near_inverse(largest);
-}
+};
 
 }  // namespace
 
@@ -89,7 +105,8 @@ void RowOperator<Real>::accumulate(LowGram* low, Summed summed) {
   s.mean_target.assign(at(p), 0);
   s.target_square.assign(at(p), 0);
   s.cross = Matrix<double>(m, p);
-  const double scale = rounded ? scale_of_first_targets(rows_) : 1.0;
+  Targets about(p);
+  if (rounded) about.look_at(rows_, s.intercept);
   Matrix<double> sums(chunks_.slots(), 1 + 2 * p);  // Σ w, Σ w y, Σ w y² of each slot
   Matrix<double> squares(chunks_.slots(), 3);       // Σ (φ - φ in float)², Σ φ², number of some rows
   const Matrix<double> products = adjoint_pass(
@@ -103,8 +120,8 @@ void RowOperator<Real>::accumulate(LowGram* low, Summed summed) {
           f(i, 0) = static_cast<Real>(factor);
           sum[0] += w;
           for (Index a = 0; a < p; ++a) {
-            const double y = chunk.targets(i, a);
-            f(i, a + 1) = static_cast<Real>(scale * factor * y);
+            const double y = chunk.targets(i, a) - about.pivot[at(a)];
+            f(i, a + 1) = static_cast<Real>(about.scale[at(a)] * factor * y);
             sum[at(1 + a)] += w * y;
             sum[at(1 + p + a)] += w * y * y;
           }
@@ -131,7 +148,7 @@ void RowOperator<Real>::accumulate(LowGram* low, Summed summed) {
   if (!(s.weight > 0)) fail_argument("there are no rows with positive weight to learn from");
   for (Index c = 0; c < m; ++c) {
     s.mean_feature[at(c)] = products(c, 0);
-    for (Index a = 0; a < p; ++a) s.cross(c, a) = products(c, a + 1) / scale;
+    for (Index a = 0; a < p; ++a) s.cross(c, a) = products(c, a + 1) / about.scale[at(a)];
   }
   const auto finite = [](double v) { return std::isfinite(v); };
   const bool all_finite = std::ranges::all_of(s.mean_feature, finite) && std::ranges::all_of(s.cross.values(), finite) &&
@@ -144,9 +161,14 @@ void RowOperator<Real>::accumulate(LowGram* low, Summed summed) {
   for (double& v : s.mean_feature) v = s.intercept ? v / s.weight : 0;
   for (double& v : s.mean_target) v = s.intercept ? v / s.weight : 0;
   for (Index a = 0; a < p; ++a) {
+    // Floats had no room for targets that are far smaller than the first: nothing is known then.
+    if (rounded && s.target_square[at(a)] > 0 && is_zero(products.view().col_range(a + 1, 1))) {
+      for (Index c = 0; c < m; ++c) s.cross(c, a) = std::numeric_limits<double>::quiet_NaN();
+    }
     const double mean = s.weight * s.mean_target[at(a)];
     s.target_square[at(a)] -= mean * s.mean_target[at(a)];
     for (Index c = 0; c < m; ++c) s.cross(c, a) -= mean * s.mean_feature[at(c)];
+    s.mean_target[at(a)] += about.pivot[at(a)];
   }
 }
 

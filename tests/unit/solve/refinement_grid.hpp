@@ -58,7 +58,6 @@ inline std::vector<Setting> settings() {
     add("laplacian", "laplacian(" + scale + ")", d, 1, 30, 400);
     add("cauchy", "cauchy(" + scale + ")", d, 1, 30, 400);
     add("gaussian, 3 outputs", "gaussian(" + scale + ")", d, 3, 30, 400);
-    add("matern, 16 outputs", "matern(" + scale + ", nu=1.5)", d, 16, 30, 400);
     add("decomposable", "decomposable(gaussian(" + scale + "), [[2,0.5],[0.5,1]])", d, 2, 30, 300);
   }
   add("curl-free 2-D", "curl_free(gaussian(0.8))", 2, 2, 15, 200);

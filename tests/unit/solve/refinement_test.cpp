@@ -394,6 +394,68 @@ TEST(Refinement, NoiseAndInterceptsAreThoseOfAllDigits) {
   }
 }
 
+/// Claims, answers and passes of int8 beside those of float64, whatever the targets.
+void expect_refined(const char* kernel, const Data& s, double penalty_, int most_passes, double most_freedom_off = 0.02) {
+  const FourierMap map = map_of(kernel, s.x.cols(), s.y.cols(), 100);
+  ArrayRows rows = s.rows();
+  const RidgeSolution refined =
+      Refinement(map, rows, {.gram = GramPrecision::int8}, nullptr).solve({.penalty = penalty_, .tolerance = 1e-9});
+  const NormalSystem full = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), true);
+  const RidgeSolution direct = solve_cholesky(full, penalty_, Uncertainty::none);
+  EXPECT_LE(refined.residual, 1e-9);
+  EXPECT_LE(refined.prediction_error, 1e-7);
+  EXPECT_LE(refined.iterations, most_passes);
+  const Dense gram = dense(full.gram).selfadjointView<::Eigen::Lower>();
+  for (Index a = 0; a < s.y.cols(); ++a) {
+    const Vector w = dense(refined.weights).col(a);
+    const Vector b = dense(full.cross).col(a);
+    const double scale = std::max(b.stableNorm(), 1e-300);
+    // What float64 loses of b and of its residual: sums of uncentred products, as in the grid.
+    const double mean = full.mean_target[static_cast<std::size_t>(a)];
+    const double targets = full.target_square[static_cast<std::size_t>(a)] + full.weight * mean * mean;
+    const double hidden = 1e-14 * (gram.norm() * w.norm() + std::sqrt(full.weight) * std::sqrt(targets)) / scale;
+    EXPECT_LE((b - gram * w - penalty_ * full.weight * w).stableNorm() / scale, refined.residual + hidden);
+  }
+  EXPECT_NEAR(refined.degrees_of_freedom / direct.degrees_of_freedom, 1, most_freedom_off);
+}
+
+TEST(Refinement, OddTargets) {
+  const char* kernel = "gaussian(1)";
+  Data constant = data(6000, 2, 2);
+  for (Index i = 0; i < 6000; ++i) constant.y(i, 1) = 0.1;
+  expect_refined(kernel, constant, 1e-4, 6);
+  Data far = data(6000, 2, 1);
+  for (double& y : far.y.values()) y += 1e8;
+  expect_refined(kernel, far, 1e-4, 6);
+  Data small = data(6000, 2, 2);
+  for (Index i = 0; i < 6000; ++i) small.y(i, 1) *= 1e-100;
+  expect_refined(kernel, small, 1e-4, 8);
+  Data late = data(6000, 2, 1);
+  for (Index i = 0; i < 6000; ++i) late.y(i, 0) *= i < 256 ? 0.0 : 1e-60;
+  expect_refined(kernel, late, 1e-4, 8);
+}
+
+TEST(Refinement, RowsThatRoundAlike) {
+  // Features that vary by less than a step of int8, and a few rows over and over: nothing is to be taken off the diagonal.
+  expect_refined("gaussian(1000)", data(6000, 2, 1), 1e-4, 8, 0.1);  // 1.1, of which the coarse matrix sees the intercept
+  Data again = data(6000, 2, 1);
+  for (Index i = 0; i < 6000; ++i) std::ranges::copy(again.x.row(i % 100), again.x.row(i).begin());
+  expect_refined("gaussian(1)", again, 1e-5, 20);
+}
+
+TEST(Refinement, ClaimsOfManyOutputsEqualOrNot) {
+  for (const bool equal : {false, true}) {
+    SCOPED_TRACE(equal);
+    Data s = data(4000, 2, 16);
+    for (Index i = 0; equal && i < 4000; ++i) {
+      for (Index a = 1; a < 16; ++a) s.y(i, a) = s.y(i, 0);
+    }
+    for (const char* kernel : {"gaussian(0.5)", "gaussian(1)", "gaussian(2)", "matern(1, nu=1.5)"}) {
+      for (const double small : {1e-3, 1e-4, 1e-5}) expect_refined(kernel, s, small, 12);
+    }
+  }
+}
+
 TEST(Refinement, PhasesTooLargeForFloatAreLearnedAllTheSame) {
   const FourierMap map = map_of("gaussian(1)", 1, 1, 60);
   Data s = data(2000, 1, 1);
