@@ -314,7 +314,9 @@ Refinement::Systems Refinement::prepare(double ridge) {
     }
   };
   const auto factor = [&](const auto& with, double copies) {
-    if (!excess_.empty()) {  // rows that err alike have less to be taken off
+    constexpr double noticeable = 5e-3;  // of the ridge; far more than is_above lets pass
+    const double added = std::accumulate(excess_.begin(), excess_.end(), 0.0) / static_cast<double>(excess_.size() + 1);
+    if (added * coupling_square(s.gain) > noticeable * ridge) {  // rows that err alike have less to be taken off
       const DiagonalLess less(system_.gram, excess_);
       if (found(with, copies) && s.is_above(ridge)) return;
       s.factor = {};
@@ -539,8 +541,10 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   solution.residual = outcome.residual;
   solution.prediction_error = outcome.energy;
   // Ritz values lie inside of the spectrum: on the grid of docs/refinement.md variances were off by up to 1.4 times as much.
-  // Of few iterations at a time they say little; what an iteration leaves is at most how far M is off.
-  solution.coarseness = 2 * std::max({outcome.largest_ritz - 1, 1 - outcome.least_ritz, outcome.gain});
+  solution.coarseness = 2 * std::max(outcome.largest_ritz - 1, 1 - outcome.least_ritz);
+  // Without a column of random signs they are of one or two iterations; what one of those leaves is at most how far M is
+  // off.
+  if (keep == Uncertainty::none) solution.coarseness = std::max(solution.coarseness, 2 * outcome.gain);
   if (outcome.gave_up) return solution;
   if (rounded) {
     solution.weights = outputs.weights(theta);

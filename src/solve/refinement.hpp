@@ -28,7 +28,8 @@ class Refinement {
     bool intercept = true;
     Precision passes = Precision::double_;  ///< of features and products on the rows: that of the answer
     GramPrecision gram = GramPrecision::bf16;
-    Index memory_bytes = 0;  ///< features are kept between passes where they take no more, and passes are plain
+    /// Features are kept between passes where they take no more, unless passes begin with rounded rows.
+    Index memory_bytes = 0;
     /// The right-hand side exactly and conjugate gradients in full precision to the end: their number tells how good the
     /// Gram matrix is.
     bool plain = false;
@@ -36,8 +37,8 @@ class Refinement {
   /// One pass over the rows. They and the map must outlive this object.
   Refinement(const FeatureMap& map, RowSource& rows, const Setup& setup, Progress* progress);
 
-  /// The normal equations: the Gram matrix in low precision and, unless plain, the right-hand side and means of features of
-  /// the same rows; else those in full.
+  /// The normal equations: the Gram matrix in low precision; where passes begin with rounded rows, the right-hand side is of
+  /// those, else in full precision.
   const NormalSystem& system() const { return system_; }
 
   /// Another Gram matrix: one more pass.

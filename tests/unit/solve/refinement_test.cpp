@@ -416,7 +416,9 @@ void expect_refined(const char* kernel, const Data& s, double penalty_, int most
     const double hidden = 1e-14 * (gram.norm() * w.norm() + std::sqrt(full.weight) * std::sqrt(targets)) / scale;
     EXPECT_LE((b - gram * w - penalty_ * full.weight * w).stableNorm() / scale, refined.residual + hidden);
   }
-  EXPECT_NEAR(refined.degrees_of_freedom / direct.degrees_of_freedom, 1, most_freedom_off);
+  // Those of the coarse matrix: off by up to five times what a fit without random signs measures (fit_refined.cpp).
+  EXPECT_NEAR(refined.degrees_of_freedom / direct.degrees_of_freedom, 1, std::max(most_freedom_off, 5 * refined.coarseness));
+  EXPECT_GE(refined.degrees_of_freedom, 1 - 1e-6);  // the intercept's
 }
 
 TEST(Refinement, OddTargets) {
