@@ -21,7 +21,8 @@ std::vector<GramPrecision> worthwhile_grams(const FeatureMap& map, Precision pas
 /// Features with bounds: the right-hand side is of the rounded rows too, in the first place, and with the Gram matrix that
 /// of an ordinary problem. Its solution x, a ridge fit of rounded features, is far nearer to the true one than M⁻¹b with the
 /// b of true features: with N = what is rounded off, b - Ax is Nᵀ(y - Φx) up to small terms, not NᵀΦx. Passes begin with
-/// what x leaves of the targets, and b is needed nowhere; the first one computes its features in float.
+/// what x leaves of the targets, and b is computed only where that is more than a tenth of it; the first one computes its
+/// features in float.
 class Refinement {
  public:
   struct Setup {
