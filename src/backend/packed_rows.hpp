@@ -46,12 +46,11 @@ class PackedRows {
 
   /// Says how many rows the next products see; then they are packed.
   void set_rows(Index rows);
-  /// Rows first, first + 1, … := f, followed by one more column when `last` (one value per row) is given. `first` is a
-  /// multiple of the group; only the last part of the rows may be no whole number of groups. Bytes are rounded from
-  /// features times `scales`, one for each column, which brings them into [-127, 127]. Parts may be packed by different
-  /// threads.
+  /// Rows first, first + 1, … := f, followed by the columns of `more` (as many rows, or none at all). `first` is a multiple
+  /// of the group; only the last part of the rows may be no whole number of groups. Bytes are rounded from features times
+  /// `scales`, one for each column, which brings them into [-127, 127]. Parts may be packed by different threads.
   template <class Real>
-  void pack(Index first, MatrixView<const Real> f, std::span<const Real> last = {}, std::span<const float> scales = {});
+  void pack(Index first, MatrixView<const Real> f, MatrixView<const Real> more = {}, std::span<const float> scales = {});
 
   Index panel_lines() const { return most_lines_; }  ///< from one panel to the next
   const std::uint32_t* panel_data(Index q) const { return data_.data() + q * most_lines_ * panel; }

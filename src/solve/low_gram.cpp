@@ -29,17 +29,17 @@ std::array<Rows, 2> packed_blocks(bool first, bool second, Index rows, Index col
   return {packed_rows<Rows>(first, rows, columns), packed_rows<Rows>(second, rows, columns)};
 }
 
+/// Of weights, in the first of so many columns.
 template <class Real>
-std::vector<Real> square_roots(std::span<const double> weights, Index rows) {
-  std::vector<Real> roots(at(rows), Real(1));
-  if (!weights.empty())
-    std::ranges::transform(weights, roots.begin(), [](double w) { return static_cast<Real>(std::sqrt(w)); });
+Matrix<Real> square_roots(std::span<const double> weights, Index rows, Index columns) {
+  Matrix<Real> roots(rows, columns);
+  for (Index i = 0; i < rows; ++i) roots(i, 0) = weights.empty() ? Real(1) : static_cast<Real>(std::sqrt(weights[at(i)]));
   return roots;
 }
 template <class Real>
-void scale_rows(MatrixView<Real> a, std::span<const Real> by) {
+void scale_rows(MatrixView<Real> a, MatrixView<const Real> by) {
   for (Index i = 0; i < a.rows; ++i) {
-    for (Real& v : a.row(i)) v *= by[at(i)];
+    for (Real& v : a.row(i)) v *= by(i, 0);
   }
 }
 
@@ -52,6 +52,23 @@ float nearest(float v) {
 double nearest(double v) {
   constexpr double large = 0x1.8p52;
   return (v + large) - large;
+}
+
+/// A target is a whole number of steps, v = 128²a + 128b + c with |a| ≤ 127 and |b|, |c| ≤ 64.
+constexpr Index target_bytes = 3;
+constexpr double target_step = 0x1p-15;
+constexpr std::array<double, target_bytes> byte_units = {target_step * 128 * 128, target_step * 128, target_step};
+
+std::array<double, target_bytes> bytes_of(double target) {
+  const double v = nearest(target / target_step);
+  const double a = nearest(v / (128 * 128));
+  const double b = nearest((v - 128 * 128 * a) / 128);
+  return {a, b, v - 128 * 128 * a - 128 * b};
+}
+
+/// Each makes the matrix larger by three columns: more than an eighth of them would take longer than sums of floats.
+Index targets_along(GramPrecision precision, Index columns, Index targets) {
+  return precision == GramPrecision::int8 && 8 * target_bytes * targets <= columns ? targets : 0;
 }
 
 std::string path_words(LowNumber number) {
@@ -81,18 +98,21 @@ std::string words(GramPrecision gram) {
   return "float32";
 }
 
-LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds)
+LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds, Index targets)
     : precision_(precision),
+      columns_(columns),
+      targets_(targets_along(precision, columns, targets)),
       bytes_(packed_blocks<ByteRows>(precision == GramPrecision::int8, precision == GramPrecision::int8, block_rows,
-                                     columns + 1)),
+                                     columns + 1 + target_bytes * targets_)),
       packed_(packed_blocks<BfloatRows>(precision == GramPrecision::bf16 || precision == GramPrecision::bf16_three,
                                         precision == GramPrecision::bf16, block_rows, columns + 1)),
       rest_(packed_rows<BfloatRows>(precision == GramPrecision::bf16_three, block_rows, columns + 1)) {
-  const Index size = columns + 1;
+  const Index size = columns + 1 + target_bytes * targets_;
   if (integer()) {
     if (static_cast<Index>(bounds.size()) != columns) fail_internal("features without bounds cannot be rounded to bytes");
     for (const double bound : bounds) scales_.push_back(bound > 0 ? static_cast<float>(127 / bound) : 1.0F);
     scales_.push_back(127.0F);
+    scales_.resize(at(size), 1.0F);
     for (const float scale : scales_) steps_.push_back(1 / scale);
     counts_ = Matrix<std::int32_t>(size, aligned(size));
   } else if (precision == GramPrecision::float32) {
@@ -129,18 +149,34 @@ void LowGram::run(Index task) const {
 
 template <class Real>
 void LowGram::add(Index row_in_block, MatrixView<const Real> features, std::span<const double> weights) {
-  const std::vector<Real> roots = square_roots<Real>(weights, features.rows);
-  if (weights.empty()) return pack<Real>(row_in_block, features, roots);
+  const Matrix<Real> beside = square_roots<Real>(weights, features.rows, 1 + target_bytes * targets_);
+  if (weights.empty()) return pack<Real>(row_in_block, features, beside);
   Matrix<Real> scaled(features);
-  scale_rows<Real>(scaled, roots);
-  pack<Real>(row_in_block, scaled, roots);
+  scale_rows<Real>(scaled, beside);
+  pack<Real>(row_in_block, scaled, beside);
+}
+
+template <class Real>
+bool LowGram::add_with_targets(Index row_in_block, MatrixView<const Real> features, MatrixView<const Real> targets) {
+  Matrix<Real> beside = square_roots<Real>({}, features.rows, 1 + target_bytes * targets_);
+  for (Index i = 0; i < targets.rows; ++i) {
+    const std::span<Real> bytes = beside.row(i).subspan(1);
+    for (Index a = 0; a < targets.cols; ++a) {
+      const auto target = static_cast<double>(targets(i, a));
+      if (!(std::abs(target) <= most_target)) return false;
+      std::ranges::transform(bytes_of(target), bytes.begin() + target_bytes * a,
+                             [](double v) { return static_cast<Real>(v); });
+    }
+  }
+  pack<Real>(row_in_block, features, beside);
+  return true;
 }
 
 template <class Real>
 void LowGram::round_and_add(Index row_in_block, MatrixView<Real> features, std::span<const double> weights) {
-  const std::vector<Real> roots = square_roots<Real>(weights, features.rows);
-  if (!weights.empty()) scale_rows<Real>(features, roots);
-  pack<Real>(row_in_block, features, roots);
+  const Matrix<Real> beside = square_roots<Real>(weights, features.rows, 1 + target_bytes * targets_);
+  if (!weights.empty()) scale_rows<Real>(features, beside);
+  pack<Real>(row_in_block, features, beside);
   for (Index i = 0; i < features.rows; ++i) {
     const std::span<Real> row = features.row(i);
     if (integer()) {
@@ -152,33 +188,35 @@ void LowGram::round_and_add(Index row_in_block, MatrixView<Real> features, std::
 }
 
 template <class Real>
-void LowGram::pack(Index row_in_block, MatrixView<const Real> features, std::span<const Real> roots) {
+void LowGram::pack(Index row_in_block, MatrixView<const Real> features, MatrixView<const Real> beside) {
   if (precision_ == GramPrecision::float32) {
     for (Index i = 0; i < features.rows; ++i) {
       const std::span<float> row = rows_.row(row_in_block + i);
       std::ranges::transform(features.row(i), row.begin(), [](Real v) { return static_cast<float>(v); });
-      row.back() = static_cast<float>(roots[at(i)]);
+      row.back() = static_cast<float>(beside(i, 0));
     }
     return;
   }
   if (integer()) {
-    if (std::ranges::any_of(roots, [](Real root) { return root != 1; }))
-      fail_internal("rows with weights are not rounded to bytes");
-    bytes_[gathered_].pack<Real>(row_in_block, features, roots, scales_);
+    for (Index i = 0; i < beside.rows; ++i) {
+      if (beside(i, 0) != 1) fail_internal("rows with weights are not rounded to bytes");
+    }
+    bytes_[gathered_].pack<Real>(row_in_block, features, beside, scales_);
     return;
   }
-  packed_[gathered_].pack<Real>(row_in_block, features, roots);
+  packed_[gathered_].pack<Real>(row_in_block, features, beside);
   if (precision_ == GramPrecision::bf16) return;
   const auto remainder = [](Real v) { return v - rounded_to_bfloat(v); };
   Matrix<Real> rest(features);
-  std::vector<Real> roots_rest(roots.size());
-  std::ranges::transform(rest.values(), rest.values().begin(), remainder);
-  std::ranges::transform(roots, roots_rest.begin(), remainder);
-  rest_.pack<Real>(row_in_block, rest, roots_rest);
+  Matrix<Real> rest_beside(beside);
+  for (Matrix<Real>* a : {&rest, &rest_beside}) std::ranges::transform(a->values(), a->values().begin(), remainder);
+  rest_.pack<Real>(row_in_block, rest, rest_beside);
 }
 
 template void LowGram::add(Index, MatrixView<const float>, std::span<const double>);
 template void LowGram::add(Index, MatrixView<const double>, std::span<const double>);
+template bool LowGram::add_with_targets(Index, MatrixView<const float>, MatrixView<const float>);
+template bool LowGram::add_with_targets(Index, MatrixView<const double>, MatrixView<const double>);
 template void LowGram::round_and_add(Index, MatrixView<float>, std::span<const double>);
 template void LowGram::round_and_add(Index, MatrixView<double>, std::span<const double>);
 
@@ -239,7 +277,7 @@ void LowGram::flush() {
   summed_rows_ = 0;
 }
 
-std::vector<double> LowGram::move_into(NormalSystem& system) {
+void LowGram::finish_products() {
   begin_block(0);
   parallel_for(tasks(), [&](Index task) { run(task); });
   byte_tasks_.reset();
@@ -249,11 +287,41 @@ std::vector<double> LowGram::move_into(NormalSystem& system) {
   rest_ = BfloatRows(0, 0);
   rows_ = {};
   if (summed_rows_ > 0 && !sum_.empty()) flush();
-  const Index size = std::max({counts_.rows(), gram_.rows(), sum_.rows()});
-  std::vector<double> units(at(size), 1.0);
-  std::ranges::transform(scales_, units.begin(), [](float scale) { return 1 / static_cast<double>(scale); });
-  const auto move = [&](const auto& sums) {
-    const Index m = sums.rows() - 1;
+}
+
+template <class Work>
+void LowGram::with_sums(const Work& work) const {
+  if (!sum_.empty()) {
+    work(sum_);
+  } else if (integer()) {
+    work(counts_);
+  } else {
+    work(gram_);
+  }
+}
+
+Matrix<double> LowGram::sums_with_targets() {
+  finish_products();
+  Matrix<double> result(columns_, 1 + targets_);
+  with_sums([&](const auto& sums) {
+    const auto sum = [&](Index i, Index j) { return static_cast<double>(sums(i, j)) / static_cast<double>(scales_[at(j)]); };
+    for (Index j = 0; j < columns_; ++j) result(j, 0) = sum(columns_, j) / static_cast<double>(scales_[at(columns_)]);
+    for (Index a = 0; a < targets_; ++a) {
+      for (Index k = 0; k < target_bytes; ++k) {
+        const Index row = columns_ + 1 + target_bytes * a + k;
+        for (Index j = 0; j < columns_; ++j) result(j, 1 + a) += byte_units[at(k)] * sum(row, j);
+      }
+    }
+  });
+  return result;
+}
+
+std::vector<double> LowGram::move_into(NormalSystem& system) {
+  finish_products();
+  const Index m = columns_;
+  std::vector<double> units(at(m + 1), 1.0);
+  for (std::size_t j = 0; j < std::min(units.size(), scales_.size()); ++j) units[j] = 1 / static_cast<double>(scales_[j]);
+  with_sums([&](const auto& sums) {
     std::vector<double> ones(at(m));  // Σ √w·√wφ of the rounded rows
     for (Index j = 0; j < m; ++j) ones[at(j)] = static_cast<double>(sums(m, j)) * units[at(m)] * units[at(j)];
     const double total = static_cast<double>(sums(m, m)) * units[at(m)] * units[at(m)];
@@ -266,19 +334,12 @@ std::vector<double> LowGram::move_into(NormalSystem& system) {
       for (Index j = 0; j <= i; ++j)
         row[j] = static_cast<double>(sum[j]) * (units[at(i)] * units[at(j)]) - mean * ones[at(j)];
     });
-  };
-  if (!sum_.empty()) {
-    move(sum_);
-  } else if (integer()) {
-    move(counts_);
-  } else {
-    move(gram_);
-  }
+  });
   counts_ = {};
   gram_ = {};
   sum_ = {};
-  if (!integer() || rows_seen_ < size) return {};
-  const double least = std::pow(std::sqrt(static_cast<double>(rows_seen_)) - std::sqrt(static_cast<double>(size)), 2);
+  if (!integer() || rows_seen_ < m + 1) return {};
+  const double least = std::pow(std::sqrt(static_cast<double>(rows_seen_)) - std::sqrt(static_cast<double>(m + 1)), 2);
   units.pop_back();  // ones are not rounded
   for (double& unit : units) unit *= least * unit / 12;
   return units;

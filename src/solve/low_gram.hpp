@@ -27,8 +27,9 @@ std::string words(GramPrecision gram);
 /// centred: means of unrounded features would not fit it.
 class LowGram {
  public:
-  /// int8 wants the bounds of the features (FeatureMap::bounds), and rows without weights.
-  LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds);
+  /// int8 wants the bounds of the features (FeatureMap::bounds), and rows without weights; so many targets go along with it,
+  /// where they are few beside the columns.
+  LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds, Index targets = 0);
 
   /// Products of a block in int8 or bf16 are made while the next one is gathered, so that threads wait for each other once a
   /// block and not twice. They are `tasks()` of them from here on, to be begun in their order and run before another block
@@ -43,6 +44,16 @@ class LowGram {
   template <class Real>
   void round_and_add(Index row_in_block, MatrixView<Real> features, std::span<const double> weights);
 
+  /// Whether targets t go along, as three more columns of bytes for each: in steps of 2⁻¹⁵ up to `most_target`.
+  bool takes_targets() const { return targets_ > 0; }
+  static constexpr double most_target = 63;
+  /// The same as `add`, of rows without weights. False where a target is larger: nothing is added then.
+  template <class Real>
+  bool add_with_targets(Index row_in_block, MatrixView<const Real> features, MatrixView<const Real> targets);
+  /// Of rounded features, and no more blocks to come: Σ φ over all rows and Σ φtᵀ over those whose targets went along
+  /// (columns × (1 + targets)). The sums are exact.
+  Matrix<double> sums_with_targets();
+
   /// Moves it into `system` (lower triangle), centred when that has an intercept. Returns what roundings ε have added to
   /// the diagonal and may be taken off again: of bytes, Σεεᵀ has eigenvalues between (√n ± √m)² times 1/12 of the square of
   /// the step where rows err independently, and the least of them is on the diagonal of all directions. Empty: nothing.
@@ -55,15 +66,22 @@ class LowGram {
   void flush();
   /// What is to be done with the block that was gathered.
   void multiply_block();
-  /// Rows that are √w φ, with these √w.
+  /// The products of the last block; all sums are in `sum_` then, or else in those of their kind.
+  void finish_products();
+  /// work(sums): of whatever kind.
+  template <class Work>
+  void with_sums(const Work& work) const;
+  /// Rows that are √w φ, with √w and the bytes of targets beside them.
   template <class Real>
-  void pack(Index row_in_block, MatrixView<const Real> features, std::span<const Real> roots);
+  void pack(Index row_in_block, MatrixView<const Real> features, MatrixView<const Real> beside);
   Index most_summed_rows() const;
 
   bool integer() const { return precision_ == GramPrecision::int8; }
 
   GramPrecision precision_;
-  std::vector<float> scales_;  ///< int8: 127/bound of every column, the one of ones included
+  Index columns_;
+  Index targets_;              ///< that go along
+  std::vector<float> scales_;  ///< int8: 127/bound of every column, the one of ones included; 1 for the bytes of targets
   std::vector<float> steps_;   ///< 1/scales
   Index rows_seen_ = 0;
   std::size_t gathered_ = 0;                           ///< which of the two below are those of this block

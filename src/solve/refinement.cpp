@@ -274,7 +274,7 @@ void Refinement::take(LowGram& low, const NormalSystem& system) {
 }
 
 LowGram Refinement::low_gram() const {
-  return {map_.columns(), block_rows_, gram_, map_.bounds()};
+  return {map_.columns(), block_rows_, gram_, map_.bounds(), map_.outputs()};
 }
 
 void Refinement::improve(GramPrecision gram) {

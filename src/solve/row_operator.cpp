@@ -109,7 +109,7 @@ void RowOperator<Real>::accumulate(LowGram* low, Summed summed) {
   if (rounded) about.look_at(rows_, s.intercept);
   Matrix<double> sums(chunks_.slots(), 1 + 2 * p);  // Σ w, Σ w y, Σ w y² of each slot
   Matrix<double> squares(chunks_.slots(), 3);       // Σ (φ - φ in float)², Σ φ², number of some rows
-  const Matrix<double> products = adjoint_pass(
+  Matrix<double> products = adjoint_pass(
       p + 1,
       [&](const Chunk& chunk, MatrixView<Real> f) {
         add_difference(chunk, squares.row(chunk.slot));
@@ -128,6 +128,13 @@ void RowOperator<Real>::accumulate(LowGram* low, Summed summed) {
         }
       },
       low, summed);
+  if (rounded && low->takes_targets()) {
+    const Matrix<double> along = low->sums_with_targets();
+    for (Index c = 0; c < m; ++c) {
+      products(c, 0) = along(c, 0);
+      for (Index a = 1; a <= p; ++a) products(c, a) += along(c, a);
+    }
+  }
   double difference = 0;
   double square = 0;
   double looked_at = 0;
@@ -252,13 +259,30 @@ void RowOperator<Real>::Slot::begin(Index cols, Index m) {
   if (all_sums.rows() >= cols) {
     for (Index k = 0; k < cols; ++k) std::ranges::fill(all_sums.row(k), 0.0);
   } else {
-    // Sums in float are moved on to doubles after every stretch.
-    if constexpr (std::is_same_v<Real, float>) all_parts = Matrix<float>(cols, m);
+    if constexpr (in_parts) all_parts = Matrix<float>(cols, m);
     all_sums = Matrix<double>(cols, m);
   }
-  if constexpr (std::is_same_v<Real, float>) part = all_parts.view().row_range(0, cols);
+  if constexpr (in_parts) part = all_parts.view().row_range(0, cols);
   sum = all_sums.view().row_range(0, cols);
+  has_part = false;
   begun = true;
+}
+
+template <class Real>
+void RowOperator<Real>::Slot::add(MatrixView<const Real> features, MatrixView<const Real> f) {
+  if constexpr (in_parts) {
+    thin_adjoint<float>(features, f, has_part, part);
+    has_part = true;
+  } else {
+    thin_adjoint<double>(features, f, true, sum);
+  }
+}
+
+template <class Real>
+void RowOperator<Real>::Slot::end_stretch() {
+  if (!begun || !has_part) return;
+  for (Index i = 0; i < part.rows * part.cols; ++i) sum.data[i] += static_cast<double>(part.data[i]);
+  has_part = false;
 }
 
 template <class Real>
@@ -270,25 +294,24 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
     report(progress_, "passing over the rows", static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
     if (low != nullptr) low->begin_block(rows);
   };
+  const auto rounded_with_targets = [&](const Chunk& chunk, MatrixView<const Real> f) {
+    return summed == Summed::as_rounded && low->takes_targets() &&
+           low->add_with_targets<Real>(chunk.row_in_block, chunk.features, f.col_range(1, cols - 1));
+  };
   const auto consume = [&](const Chunk& chunk) {
     Slot& slot = slots_[at(chunk.slot)];
-    if (!slot.begun) slot.begin(cols, m);
     Matrix<Real> f(chunk.features.rows, cols);
     fill(chunk, f.view());
-    for (Index i = 0; i < f.rows(); ++i) {
-      for (Index k = 0; k < cols; ++k) slot.ones[at(k)] += static_cast<double>(f(i, k));
-    }
-    if (summed == Summed::as_rounded) low->round_and_add(chunk.row_in_block, chunk.features, chunk.weights);
-    if constexpr (std::is_same_v<Real, float>) {
-      const bool first = chunk.row_in_block % FeatureChunks<Real>::slot_rows == 0;
-      thin_adjoint<float>(chunk.features, f, !first, slot.part);
-      if (chunk.last_of_stretch) {
-        for (Index i = 0; i < cols * m; ++i) slot.sum.data[i] += static_cast<double>(slot.part.data[i]);
+    if (!rounded_with_targets(chunk, f)) {
+      if (!slot.begun) slot.begin(cols, m);
+      for (Index i = 0; i < f.rows(); ++i) {
+        for (Index k = 0; k < cols; ++k) slot.ones[at(k)] += static_cast<double>(f(i, k));
       }
-    } else {
-      thin_adjoint<double>(chunk.features, f, true, slot.sum);
+      if (summed == Summed::as_rounded) low->round_and_add(chunk.row_in_block, chunk.features, chunk.weights);
+      slot.add(chunk.features, f);
+      if (low != nullptr && summed == Summed::exactly) low->add<Real>(chunk.row_in_block, chunk.features, chunk.weights);
     }
-    if (low != nullptr && summed == Summed::exactly) low->add<Real>(chunk.row_in_block, chunk.features, chunk.weights);
+    if (chunk.last_of_stretch) slot.end_stretch();
   };
   if (low != nullptr) {
     chunks_.for_each_block(consume, start, products_of(*low));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "solve/feature_chunks.hpp"
@@ -119,7 +120,10 @@ class RowOperator {
 
   /// The sums of a pass over the chunks of one slot. They are kept from pass to pass: fresh pages cost as much as some rows.
   struct Slot {
+    /// Sums in float are moved on to doubles after every stretch.
+    static constexpr bool in_parts = std::is_same_v<Real, float>;
     bool begun = false;        ///< in this pass
+    bool has_part = false;     ///< of this stretch
     MatrixView<float> part;    ///< cols × m, of the rows of one stretch
     MutMatrix sum;             ///< cols × m
     std::vector<double> ones;  ///< Σ F
@@ -127,6 +131,8 @@ class RowOperator {
     Matrix<double> all_sums;
 
     void begin(Index cols, Index m);
+    void add(MatrixView<const Real> features, MatrixView<const Real> f);  ///< Σ += FᵀΦ
+    void end_stretch();
   };
 
   const FeatureMap& map_;

@@ -162,11 +162,13 @@ void PackedRows<Sum>::set_rows(Index rows) {
 
 template <class Sum>
 template <class Real>
-void PackedRows<Sum>::pack(Index first, MatrixView<const Real> f, std::span<const Real> last,
+void PackedRows<Sum>::pack(Index first, MatrixView<const Real> f, MatrixView<const Real> more,
                            std::span<const float> scales) {
   const PackedKernel<Sum> chosen = active_kernel<Sum>();
   const Index whole = f.cols / panel;
   const Index rest = f.cols - whole * panel;
+  const Index tail = panels_ - whole;  // panels
+  if (f.cols + more.cols > cols_) fail_internal("more columns than the packed block holds");
   const auto line = [&](Index panels, const Real* const* rows, const float* scale, std::uint32_t* out) {
     if constexpr (std::is_same_v<Real, float>) {
       chosen.pack_single(panels, rows, scale, out, most_lines_);
@@ -175,8 +177,9 @@ void PackedRows<Sum>::pack(Index first, MatrixView<const Real> f, std::span<cons
     }
   };
   // The columns after the last whole panel, and zeros in place of rows that would fill the last group.
-  float end_scales[panel] = {};
-  if (!scales.empty()) std::ranges::copy(scales.subspan(at(whole * panel)), end_scales);
+  Matrix<Real> ends(group, tail * panel);
+  std::vector<float> end_scales(at(tail * panel), 0.0F);
+  if (!scales.empty()) std::ranges::copy(scales.subspan(at(whole * panel)), end_scales.begin());
   std::vector<Real> nothing;
   if (f.rows % group != 0) nothing.assign(at(f.cols), Real(0));
   for (Index r = 0; r < f.rows; r += group) {
@@ -184,16 +187,18 @@ void PackedRows<Sum>::pack(Index first, MatrixView<const Real> f, std::span<cons
     for (Index k = 0; k < group; ++k) rows[at(k)] = r + k < f.rows ? f.row(r + k).data() : nothing.data();
     std::uint32_t* out = data_.data() + (first + r) / group * panel;
     line(whole, rows.data(), scales.data(), out);
-    if (whole == panels_) continue;
-    std::array<std::array<Real, at(panel)>, at(group)> ends{};
+    if (tail == 0) continue;
     for (Index k = 0; k < group; ++k) {
+      const std::span<Real> end = ends.row(k);
       if (r + k < f.rows) {
-        std::copy_n(rows[at(k)] + whole * panel, rest, ends[at(k)].begin());
-        if (!last.empty()) ends[at(k)][at(rest)] = last[at(r + k)];
+        std::copy_n(rows[at(k)] + whole * panel, rest, end.begin());
+        if (more.cols > 0) std::ranges::copy(more.row(r + k), end.begin() + rest);
+      } else {
+        std::ranges::fill(end, Real(0));
       }
-      rows[at(k)] = ends[at(k)].data();
+      rows[at(k)] = end.data();
     }
-    line(1, rows.data(), end_scales, out + whole * most_lines_ * panel);
+    line(tail, rows.data(), end_scales.data(), out + whole * most_lines_ * panel);
   }
 }
 
@@ -205,10 +210,10 @@ Matrix<std::uint32_t>& PackedRows<Sum>::reordered() {
 
 template class PackedRows<float>;
 template class PackedRows<std::int32_t>;
-template void BfloatRows::pack(Index, MatrixView<const float>, std::span<const float>, std::span<const float>);
-template void BfloatRows::pack(Index, MatrixView<const double>, std::span<const double>, std::span<const float>);
-template void ByteRows::pack(Index, MatrixView<const float>, std::span<const float>, std::span<const float>);
-template void ByteRows::pack(Index, MatrixView<const double>, std::span<const double>, std::span<const float>);
+template void BfloatRows::pack(Index, MatrixView<const float>, MatrixView<const float>, std::span<const float>);
+template void BfloatRows::pack(Index, MatrixView<const double>, MatrixView<const double>, std::span<const float>);
+template void ByteRows::pack(Index, MatrixView<const float>, MatrixView<const float>, std::span<const float>);
+template void ByteRows::pack(Index, MatrixView<const double>, MatrixView<const double>, std::span<const float>);
 
 namespace {
 

@@ -220,21 +220,23 @@ TEST_P(Bytes, LargestNumbersDoNotOverflow) {
   }
 }
 
-TEST_P(Bytes, DoubleRowsAndOneMoreColumnPackLikeFloatRows) {
-  const Matrix<float> f = random_rows(75, 50);
+TEST_P(Bytes, DoubleRowsAndMoreColumnsPackLikeFloatRows) {
+  const Matrix<float> f = random_rows(75, 90);
   const std::vector<float> scales = scales_of(f);
-  Matrix<double> most(75, 49);
-  std::vector<double> last;
-  for (Index i = 0; i < 75; ++i) {
-    std::copy_n(f.row(i).begin(), 49, most.row(i).begin());
-    last.push_back(f(i, 49));
-  }
   const ByteRows a = packed_bytes<float>(f, 80, scales);
-  ByteRows b(80, 50);
-  b.set_rows(75);
-  b.pack<double>(0, most, last, scales);
-  for (Index q = 0; q < a.panels(); ++q) {
-    for (Index k = 0; k < a.lines() * 16; ++k) ASSERT_EQ(a.panel_data(q)[k], b.panel_data(q)[k]);
+  for (const Index more : {0, 1, 10, 42, 80}) {  // from the middle of a panel on, and from its start; several panels
+    Matrix<double> first(75, 90 - more);
+    Matrix<double> last(75, more);
+    for (Index i = 0; i < 75; ++i) {
+      std::ranges::copy(f.row(i).first(static_cast<std::size_t>(90 - more)), first.row(i).begin());
+      std::ranges::copy(f.row(i).subspan(static_cast<std::size_t>(90 - more)), last.row(i).begin());
+    }
+    ByteRows b(80, 90);
+    b.set_rows(75);
+    b.pack<double>(0, first, last, scales);
+    for (Index q = 0; q < a.panels(); ++q) {
+      for (Index k = 0; k < a.lines() * 16; ++k) ASSERT_EQ(a.panel_data(q)[k], b.panel_data(q)[k]) << more << " more";
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "backend/backend.hpp"
@@ -153,6 +154,56 @@ TEST(LowGram, FeaturesBecomeThoseTheMatrixIsOf) {
       }
     }
   }
+}
+
+TEST(LowGram, TargetsGoAlongInStepsWhereTheyFit) {
+  const Index n = 1000;
+  const Index m = 100;
+  constexpr Index targets = 3;
+  const Matrix<float> f = bounded_rows(n, m);
+  const Stream stream(12, "targets");
+  Matrix<float> t(n, targets);
+  for (Index i = 0; i < n; ++i) {
+    for (Index a = 0; a < targets; ++a)
+      t(i, a) = static_cast<float>(20 * stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(a)));
+    for (float& v : t.row(i)) v = std::clamp(v, -63.0F, 63.0F);  // both ends are among them
+  }
+  t(100, 1) = 63.1F;
+  t(970, 0) = std::numeric_limits<float>::quiet_NaN();
+  LowGram low(m, 512, GramPrecision::int8, std::vector<double>(static_cast<std::size_t>(m), 2.0), targets);
+  ASSERT_TRUE(low.takes_targets());
+  ::Eigen::MatrixXd expected = ::Eigen::MatrixXd::Zero(m, 1 + targets);
+  for (Index first = 0; first < n; first += 512) {
+    low.begin_block(std::min<Index>(512, n - first));
+    parallel_for(low.tasks(), [&](Index task) { low.run(task); });
+    for (Index row = first; row < std::min(n, first + 512); row += 64) {
+      const Index rows = std::min<Index>(64, n - row);
+      const bool fits = !(row <= 100 && 100 < row + rows) && !(row <= 970 && 970 < row + rows);
+      EXPECT_EQ(low.add_with_targets<float>(row - first, f.view().row_range(row, rows), t.view().row_range(row, rows)),
+                fits);
+      if (!fits) low.add<float>(row - first, f.view().row_range(row, rows), {});
+      for (Index i = row; i < row + rows; ++i) {
+        for (Index c = 0; c < m; ++c) {
+          const double phi = rounded(f(i, c), GramPrecision::int8);
+          expected(c, 0) += phi;
+          for (Index a = 0; fits && a < targets; ++a)
+            expected(c, 1 + a) += phi * std::nearbyint(static_cast<double>(t(i, a)) * 0x1p15) * 0x1p-15;
+        }
+      }
+    }
+  }
+  const Matrix<double> sums = low.sums_with_targets();
+  for (Index c = 0; c < m; ++c) {
+    for (Index a = 0; a <= targets; ++a) EXPECT_NEAR(sums(c, a), expected(c, a), 1e-11 * 63 * 2 * n);
+  }
+  NormalSystem system;
+  system.intercept = false;
+  low.move_into(system);  // the matrix of features alone
+  expect_gram(system.gram, f, GramPrecision::int8, 7);
+  // Not as many as would take longer than sums of floats, and not with numbers that are no bytes.
+  const std::vector<double> bounds(static_cast<std::size_t>(m), 2.0);
+  EXPECT_FALSE(LowGram(m, 512, GramPrecision::int8, bounds, 5).takes_targets());
+  EXPECT_FALSE(LowGram(m, 512, GramPrecision::bf16, bounds, 1).takes_targets());
 }
 
 TEST(LowGram, WhatRoundingToBytesAddsInAllDirectionsIsKnown) {

@@ -81,16 +81,26 @@ TEST(RowOperator, WhatIsLeftOfTheTargets) {
   }
 }
 
+/// Targets of rows like any others, tiny ones, and some that are far larger than the first: those of one row in the middle
+/// of a stretch, of whole stretches, and of all from some row on.
 TEST(RowOperator, SumsOfRoundedRowsAreThoseOfTheirGramMatrix) {
   const FourierMap map = map_of("gaussian(1.5)", 3, 2, 40);
-  for (const GramPrecision gram : {GramPrecision::int8, GramPrecision::bf16}) {
-    for (const double size : {1.0, 1e-160}) {
-      SCOPED_TRACE(words(gram) + ", targets of " + std::to_string(std::log10(size)));
+  enum class Targets { alike, tiny, one_large, some_large, growing };
+  for (const auto& [gram, along] :
+       {std::pair{GramPrecision::int8, true}, std::pair{GramPrecision::int8, false}, std::pair{GramPrecision::bf16, true}}) {
+    for (const Targets kind : {Targets::alike, Targets::tiny, Targets::one_large, Targets::some_large, Targets::growing}) {
+      SCOPED_TRACE(words(gram) + ", targets of kind " + std::to_string(static_cast<int>(kind)) + (along ? ", along" : ""));
       Data s = data(3000, 3, 2);
-      for (double& y : s.y.values()) y *= size;
+      for (Index i = 0; i < 3000; ++i) {
+        const bool large = (kind == Targets::one_large && i == 700) ||
+                           (kind == Targets::some_large && (i / 256 == 3 || i % 97 == 60)) ||
+                           (kind == Targets::growing && i > 1300);
+        for (double& y : s.y.row(i)) y *= kind == Targets::tiny ? 1e-160 : large ? 1e5 : 1.0;
+      }
       if (gram == GramPrecision::bf16) s.weights = counts(3000);
       ArrayRows rows = s.rows();
-      LowGram low(map.columns(), RowOperator<float>::block_rows(map, 3), gram, map.bounds());
+      LowGram low(map.columns(), RowOperator<float>::block_rows(map, 3), gram, map.bounds(), along ? 2 : 0);
+      EXPECT_EQ(low.takes_targets(), along && gram == GramPrecision::int8);
       const RowOperator<float> op(map, rows, true, 0, 3, nullptr, &low, RowOperator<float>::Summed::as_rounded);
       NormalSystem system = op.system();
       low.move_into(system);
