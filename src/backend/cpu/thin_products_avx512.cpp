@@ -1,3 +1,4 @@
+#include "backend/cpu/side_by_side.hpp"
 #include "backend/cpu/thin_products.hpp"
 
 namespace mercer::simd_avx512 {
@@ -13,6 +14,8 @@ constexpr std::ptrdiff_t forward_rows = 12;
 constexpr std::ptrdiff_t forward_cols = 20;
 constexpr std::ptrdiff_t first_cache = 32768;
 constexpr std::ptrdiff_t longest_stretch = 64;
+constexpr int side_by_side = 24;  // sums of columns that lie beside each other in vectors
+constexpr int triangle_rows = 16;
 }  // namespace
 #include "backend/cpu/thin_products.inc"
 }  // namespace mercer::simd_avx512

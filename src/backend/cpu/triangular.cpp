@@ -5,6 +5,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/cpu/blas.hpp"
+#include "backend/cpu/side_by_side.hpp"
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
 #include "base/progress.hpp"
@@ -23,13 +24,13 @@ void solve_strip(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) 
   of_kind<Real>(blas().strsm, blas().dtrsm)("R", "U", transposed ? "T" : "N", "N", &m, &n, &one, l.data, &lda, b.data, &ldb);
 }
 
-/// For few columns all of the time goes into reading L, which a BLAS would also copy. The columns of B are then the rows of
-/// X (k × n). A task solves for a band of X, given what others have found so far: all threads read L at once, and nobody
-/// waits but for the numbers of bands that are still being found. Sums are the same for any number of threads.
+/// For few columns all of the time goes into reading L, which a BLAS would also copy. A task solves for a band of X, given
+/// what others have found so far: all threads read L at once, and nobody waits but for the numbers of bands that are still
+/// being found. Sums are the same for any number of threads. Of very few columns of B, these are the rows of X (k × n).
 template <class Real>
 class FewColumns {
  public:
-  static constexpr Index most = 64;  ///< rows of X
+  static constexpr Index most = VectorRows<Real>::multiple / 3;  ///< rows of X: more are better side by side
 
   FewColumns(MatrixView<const Real> l, MatrixView<Real> x) : l_(l), x_(x) {}
 
@@ -62,7 +63,7 @@ class FewColumns {
   /// bands are wider.
   void solve_transposed() const {
     const Index n = l_.rows;
-    const Index wide_band = x_.rows >= 8 && n <= 6000 ? band : 4 * band;  // measured: many threads wait for each other
+    constexpr Index wide_band = 4 * band;
     const Index bands = (n + wide_band - 1) / wide_band;
     Matrix<Real> minus(n, x_.rows);  // -Xᵀ, as far as it is known
     Milestone known;                 // from the last column on
@@ -110,14 +111,10 @@ class FewColumns {
     }
     template <class Order>
     void solve(MatrixView<Real> x, const Order& order) const {
-      Index first = 0;
-      for (; first + beside <= x.rows; first += beside) solve_beside(x.row_range(first, beside), order);
-      for (; first < x.rows; ++first) solve_row(x.row(first), order);
+      for (Index k = 0; k < x.rows; ++k) solve_row(x.row(k), order);
     }
 
    private:
-    static constexpr Index beside = 8;
-
     template <class Order>
     void solve_row(std::span<Real> x, const Order& order) const {
       std::array<Real, at(small)> y{};
@@ -130,26 +127,6 @@ class FewColumns {
         y[at(j)] = known;
       }
       std::copy_n(y.begin(), x.size(), x.begin());
-    }
-    /// Several rows: in each of them, every number waits for the one before.
-    template <class Order>
-    void solve_beside(MatrixView<Real> x, const Order& order) const {
-      std::array<std::array<Real, at(beside)>, at(small)> y{};
-      for (Index k = 0; k < beside; ++k) {
-        for (Index i = 0; i < x.cols; ++i) y[at(i)][at(k)] = x(k, i);
-      }
-      for (Index step = 0; step < small; ++step) {
-        const Index j = order(step);
-        for (Real& known : y[at(j)]) known *= inverse_[at(j)];
-        for (Index later = step + 1; later < small; ++later) {
-          const Index i = order(later);
-          const Real factor = factor_[at(j * small + i)];
-          for (std::size_t k = 0; k < at(beside); ++k) y[at(i)][k] -= factor * y[at(j)][k];
-        }
-      }
-      for (Index k = 0; k < beside; ++k) {
-        for (Index i = 0; i < x.cols; ++i) x(k, i) = y[at(i)][at(k)];
-      }
     }
 
     std::array<Real, at(small)> inverse_;
@@ -176,36 +153,88 @@ class FewColumns {
   MatrixView<Real> x_;
 };
 
+/// The same for columns that lie side by side in vectors: X is n × k, B with zeros that fill up its last vectors. What takes
+/// time here is that every band waits for the one before, and products of small triangles have no lanes to be summed up.
+template <class Real>
+class SideBySide {
+ public:
+  static constexpr Index most = 64;  ///< columns
+
+  SideBySide(MatrixView<const Real> l, MatrixView<Real> x) : l_(l), x_(x) {}
+
+  void solve() const { solve({l_.data, l_.stride, 1}, {x_.data, x_.stride, x_.cols}); }
+  /// Lᵀ read from its last entry on is a lower triangle, too.
+  void solve_transposed() const {
+    const Index last = l_.rows - 1;
+    solve({l_.row(last).data() + last, -1, -l_.stride}, {x_.row(last).data(), -x_.stride, x_.cols});
+  }
+
+ private:
+  void solve(const Reading<Real>& t, const VectorRows<Real>& x) const {
+    constexpr Index band = 64;
+    const Index n = l_.rows;
+    Milestone known;
+    parallel_for((n + band - 1) / band, [&](Index task) {
+      const Index first = task * band;
+      const Index rows = std::min(n - first, band);
+      const Milestone::Guard guard(known, first + rows);
+      for (Index from = 0, to = 0; from < first; from = to) {
+        to = from + band * (from + 8 * band < first ? 4 : 1);
+        known.wait_for(to);
+        subtract_product(t.from(first, from), rows, to - from, x.from(from), x.from(first));
+      }
+      solve_triangle(t.from(first, first), rows, x.from(first));
+    });
+  }
+
+  MatrixView<const Real> l_;
+  MatrixView<Real> x_;
+};
+
 enum class Sides { lower, transposed, both };
+
+template <class Columns>
+void solve_sides(const Columns& columns, Sides sides) {
+  if (sides != Sides::transposed) columns.solve();
+  if (sides != Sides::lower) columns.solve_transposed();
+}
 
 template <class Real>
 void solve_few(MatrixView<const Real> l, MatrixView<Real> b, Sides sides) {
   Matrix<Real> x(b.cols, b.rows);
-  parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
-    for (Index i = first; i < end; ++i) {
-      for (Index k = 0; k < b.cols; ++k) x(k, i) = b(i, k);
-    }
-  });
-  const FewColumns<Real> columns(l, x);
-  if (sides != Sides::transposed) columns.solve();
-  if (sides != Sides::lower) columns.solve_transposed();
-  parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
-    for (Index i = first; i < end; ++i) {
-      for (Index k = 0; k < b.cols; ++k) b(i, k) = x(k, i);
-    }
-  });
+  for (Index i = 0; i < b.rows; ++i) {
+    for (Index k = 0; k < b.cols; ++k) x(k, i) = b(i, k);
+  }
+  solve_sides(FewColumns<Real>(l, x), sides);
+  for (Index i = 0; i < b.rows; ++i) {
+    for (Index k = 0; k < b.cols; ++k) b(i, k) = x(k, i);
+  }
+}
+
+template <class Real>
+void solve_side_by_side(MatrixView<const Real> l, MatrixView<Real> b, Sides sides) {
+  constexpr Index multiple = VectorRows<Real>::multiple;
+  Matrix<Real> x(b.rows, (b.cols + multiple - 1) / multiple * multiple);
+  const auto copy_rows = [&](const auto& copy) {
+    parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
+      for (Index i = first; i < end; ++i) copy(i);
+    });
+  };
+  copy_rows([&](Index i) { std::ranges::copy(b.row(i), x.row(i).begin()); });
+  solve_sides(SideBySide<Real>(l, x), sides);
+  copy_rows([&](Index i) { std::copy_n(x.row(i).begin(), b.cols, b.row(i).begin()); });
 }
 
 template <class Real>
 void solve_triangular(MatrixView<const Real> l, MatrixView<Real> b, Sides sides) {
   constexpr Index strip = 128;
   constexpr Index large = 1024;  // below, L is not read for long
-  constexpr Index few = 4 * FewColumns<Real>::most;
+  constexpr Index most = SideBySide<Real>::most;
   if (l.rows == 0 || b.cols == 0) return;
-  if (b.cols <= few && l.rows >= large) {
-    constexpr Index most = FewColumns<Real>::most;  // the probes of a trace
+  if (b.cols <= FewColumns<Real>::most && l.rows >= large) return solve_few<Real>(l, b, sides);
+  if (b.cols <= 4 * most && l.rows >= large) {
     for (Index first = 0; first < b.cols; first += most)
-      solve_few<Real>(l, b.col_range(first, std::min(most, b.cols - first)), sides);
+      solve_side_by_side<Real>(l, b.col_range(first, std::min(most, b.cols - first)), sides);
     return;
   }
   parallel_for((b.cols + strip - 1) / strip, [&](Index task) {
