@@ -29,20 +29,39 @@ Index sampled_row(const Stream& stream, Index sample, Index samples, Index n) {
                                                         static_cast<double>(count)));
 }
 
-/// Weighted mean and sum of squared deviations of a column, updated value by value (West 1979): no cancellation at offset
-/// 1e6.
+/// Weighted means and sums of squared deviations of columns, updated row by row (West 1979): no cancellation at offset 1e6.
 struct Moments {
+  explicit Moments(Index columns) : mean(at(columns), 0.0), square(at(columns), 0.0) {}
   double weight = 0;
-  double mean = 0;
-  double square = 0;
-  void add(double value, double w) {
+  std::vector<double> mean;
+  std::vector<double> square;
+
+  void add(std::span<const double> values, double w) {
     if (w == 0) return;
     weight += w;
-    const double delta = value - mean;
-    mean += w / weight * delta;
-    square += w * delta * (value - mean);
+    const double share = w / weight;
+    for (std::size_t j = 0; j < mean.size(); ++j) {
+      const double delta = values[j] - mean[j];
+      mean[j] += share * delta;
+      square[j] += w * delta * (values[j] - mean[j]);
+    }
   }
-  double variance() const { return weight > 0 ? square / weight : 0; }
+  /// Of other rows (Chan, Golub and LeVeque 1983).
+  void add(const Moments& other) {
+    if (other.weight == 0) return;
+    weight += other.weight;
+    const double share = other.weight / weight;
+    for (std::size_t j = 0; j < mean.size(); ++j) {
+      const double delta = other.mean[j] - mean[j];
+      mean[j] += share * delta;
+      square[j] += other.square[j] + other.weight * delta * (other.mean[j] - mean[j]);
+    }
+  }
+  std::vector<double> variance() const {
+    std::vector<double> result = square;
+    for (double& v : result) v = weight > 0 ? v / weight : 0;
+    return result;
+  }
 };
 
 void check_finite(std::span<const double> values, Index row, const char* what) {
@@ -54,9 +73,23 @@ void check_finite(std::span<const double> values, Index row, const char* what) {
   }
 }
 
-void add_row(std::span<const double> values, double weight, Index row, const char* what, std::vector<Moments>& moments) {
-  check_finite(values, row, what);
-  for (std::size_t j = 0; j < values.size(); ++j) moments[j].add(values[j], weight);
+/// work(first, end) for stretches of rows that are checked, with nothing thrown on the way; then the first that was refused
+/// once more, which names the first bad row.
+constexpr Index checked_rows = 256;
+template <class Work>
+void for_checked_rows(Index rows, const Work& work) {
+  const Index stretches = (rows + checked_rows - 1) / checked_rows;
+  const auto run = [&](Index stretch) { work(stretch * checked_rows, std::min(rows, (stretch + 1) * checked_rows)); };
+  std::vector<char> refused(at(stretches), 0);
+  parallel_for(stretches, [&](Index stretch) {
+    try {
+      run(stretch);
+    } catch (const Error&) {
+      refused[at(stretch)] = 1;
+    }
+  });
+  const auto first = static_cast<Index>(std::ranges::find(refused, 1) - refused.begin());
+  if (first < stretches) run(first);
 }
 
 Index class_number(double target, Index classes, Index row) {
@@ -94,12 +127,17 @@ std::vector<bool> scale_inputs(const Scaling& scaling, ConstMatrix x, MutMatrix 
 }
 
 RowSummary summarize(RowSource& rows, Progress* progress) {
-  constexpr Index block_rows = 4096;
+  constexpr Index block_rows = 16384;
   const Index n = rows.row_count();
   if (n < 0) fail_argument("the number of rows must be known before fitting");
   RowSummary summary;
-  std::vector<Moments> inputs(at(rows.input_count()));
-  std::vector<Moments> targets(at(rows.target_count()));
+  struct Stretch {
+    Moments inputs;
+    Moments targets;
+    double weight = 0;
+  };
+  const Stretch empty{Moments(rows.input_count()), Moments(rows.target_count())};
+  Stretch all = empty;
   const Index samples = std::min(n, sample_rows);
   summary.sample = Matrix<double>(samples, rows.input_count());
   summary.target_sample = Matrix<double>(samples, rows.target_count());
@@ -110,35 +148,43 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
   rows.rewind();
   while (rows.next(block_rows, block)) {
     report(progress, "scanning", static_cast<double>(block.first_row) / static_cast<double>(n));
-    for (Index i = 0; i < block.rows(); ++i) {
-      const Index row = block.first_row + i;
-      const double w = block.weights.empty() ? 1.0 : block.weights[at(i)];
-      if (!(w >= 0) || !std::isfinite(w)) {
-        fail_argument("the weight of row " + std::to_string(row) + " is " + shortest(w) +
-                      ": weights must be finite and not negative");
+    const auto weight = [&](Index i) { return block.weights.empty() ? 1.0 : block.weights[at(i)]; };
+    std::vector<Stretch> stretches(at((block.rows() + checked_rows - 1) / checked_rows), empty);
+    for_checked_rows(block.rows(), [&](Index first, Index end) {
+      Stretch& stretch = stretches[at(first / checked_rows)];
+      for (Index i = first; i < end; ++i) {
+        const Index row = block.first_row + i;
+        const double w = weight(i);
+        if (!(w >= 0) || !std::isfinite(w)) {
+          fail_argument("the weight of row " + std::to_string(row) + " is " + shortest(w) +
+                        ": weights must be finite and not negative");
+        }
+        check_finite(block.inputs.row(i), row, "input");
+        check_finite(block.targets.row(i), row, "target");
+        stretch.inputs.add(block.inputs.row(i), w);
+        stretch.targets.add(block.targets.row(i), w);
+        stretch.weight += w;
       }
-      add_row(block.inputs.row(i), w, row, "input", inputs);
-      add_row(block.targets.row(i), w, row, "target", targets);
-      summary.weight += w;
-      if (row == next) {
-        std::ranges::copy(block.targets.row(i), summary.target_sample.row(sample).begin());
-        std::ranges::copy(block.inputs.row(i), summary.sample.row(sample).begin());
-        summary.sample_weight.push_back(w);
-        next = sampled_row(stream, ++sample, samples, n);
-      }
+    });
+    for (const Stretch& stretch : stretches) {
+      all.inputs.add(stretch.inputs);
+      all.targets.add(stretch.targets);
+      summary.weight += stretch.weight;
+    }
+    for (; next < block.first_row + block.rows(); next = sampled_row(stream, ++sample, samples, n)) {
+      const Index i = next - block.first_row;
+      std::ranges::copy(block.targets.row(i), summary.target_sample.row(sample).begin());
+      std::ranges::copy(block.inputs.row(i), summary.sample.row(sample).begin());
+      summary.sample_weight.push_back(weight(i));
     }
     summary.rows += block.rows();
   }
   if (summary.rows == 0) fail_argument("there are no rows to learn from");
   if (!(summary.weight > 0)) fail_argument("the weights of all rows are 0: there is nothing to learn from");
-  for (const Moments& m : inputs) {
-    summary.input_mean.push_back(m.mean);
-    summary.input_variance.push_back(m.variance());
-  }
-  for (const Moments& m : targets) {
-    summary.target_mean.push_back(m.mean);
-    summary.target_variance.push_back(m.variance());
-  }
+  summary.input_mean = all.inputs.mean;
+  summary.input_variance = all.inputs.variance();
+  summary.target_mean = all.targets.mean;
+  summary.target_variance = all.targets.variance();
   return summary;
 }
 
@@ -287,18 +333,7 @@ bool ScaledRows::next(Index max_rows, RowBlock& block) {
     inputs_ = Matrix<double>(n, input_count());
     targets_ = Matrix<double>(n, target_count());
   }
-  constexpr Index strip = 256;
-  std::vector<char> refused(at((n + strip - 1) / strip), 0);
-  parallel_for((n + strip - 1) / strip, [&](Index task) {
-    try {
-      scale(block, task * strip, std::min(n, (task + 1) * strip));
-    } catch (const Error&) {
-      refused[at(task)] = 1;
-    }
-  });
-  // The first row that is refused is the one to name.
-  const auto first = static_cast<Index>(std::ranges::find(refused, 1) - refused.begin()) * strip;
-  if (first < n) scale(block, first, std::min(n, first + strip));
+  for_checked_rows(n, [&](Index first, Index end) { scale(block, first, end); });
   block.inputs = inputs_.view().row_range(0, n);
   block.targets = targets_.view().row_range(0, n);
   return true;
