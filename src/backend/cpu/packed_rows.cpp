@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -258,19 +259,37 @@ void multiply(const Operands<Sum>& o, Index i, const Panels& left, Index j, cons
   }
 }
 
+/// As few rows of tiles as the kernel's size of them allows, all of nearly the same height: a narrow one at the end would
+/// read all panels for little work. They begin where groups of panels do.
+class TileRows {
+ public:
+  template <class Sum>
+  TileRows(const PackedKernel<Sum>& kernel, Index panels)
+      : panels_(panels),
+        group_(std::lcm(kernel.most_left, kernel.most_right)),
+        count_((panels + kernel.tile_panels - 1) / kernel.tile_panels) {}
+  Index count() const { return count_; }
+  Index first(Index i) const { return std::min(panels_, i * ((panels_ + group_ - 1) / group_) / count_ * group_); }
+
+ private:
+  Index panels_;
+  Index group_;
+  Index count_;
+};
+
 template <class Sum>
-void accumulate_tile(const Operands<Sum>& o, Index tile_i, Index tile_j, MatrixView<Sum> g) {
+void accumulate_tile(const Operands<Sum>& o, const TileRows& tiles, Index tile_i, Index tile_j, MatrixView<Sum> g) {
   const PackedKernel<Sum>& k = o.kernel;
-  const Index last_i = std::min(o.f.panels(), (tile_i + 1) * k.tile_panels);
-  const Index last_j = std::min(o.f.panels(), (tile_j + 1) * k.tile_panels);
+  const Index last_i = tiles.first(tile_i + 1);
+  const Index last_j = tiles.first(tile_j + 1);
   std::array<Sum, at(PackedKernel<Sum>::most_panels * panel)> start{};
   if (k.begin != nullptr) k.begin();
   for (Index line = 0; line < o.f.lines(); line += k.depth) {
     const Index lines = std::min(k.depth, o.f.lines() - line);
-    for (Index j = tile_j * k.tile_panels; j < last_j; j += k.most_right) {
+    for (Index j = tiles.first(tile_j); j < last_j; j += k.most_right) {
       const Panels right = o.right(j, std::min(k.most_right, last_j - j), line);
       if (k.offsets != nullptr) k.offsets(lines, right, start.data());
-      for (Index i = std::max(tile_i * k.tile_panels, j); i < last_i; i += k.most_left) {
+      for (Index i = std::max(tiles.first(tile_i), j); i < last_i; i += k.most_left) {
         const Panels left = o.left(i, std::min(k.most_left, last_i - i), line);
         // No further to the right than the diagonal.
         const Panels reached{right.data, right.stride, static_cast<int>(std::min<Index>(right.count, i + left.count - j))};
@@ -291,15 +310,15 @@ struct GramTasks<Sum>::State {
   const PackedRows<Sum>& h;
   MatrixView<Sum> g;
   PackedKernel<Sum> kernel = active_kernel<Sum>();
-  Index tiles = (f.panels() + kernel.tile_panels - 1) / kernel.tile_panels;
+  TileRows tiles{kernel, f.panels()};
   std::uint32_t* prepared = kernel.prepare != nullptr ? f.reordered().data() : nullptr;
-  std::vector<Milestone> rows{at(tiles)};  ///< 1: prepared
+  std::vector<Milestone> rows{at(tiles.count())};  ///< 1: prepared
   static constexpr Index ahead = 2;
 
   void prepare(Index i) {
-    if (prepared == nullptr || i >= tiles) return;
+    if (prepared == nullptr || i >= tiles.count()) return;
     const Milestone::Guard guard(rows[at(i)], 1);
-    for (Index q = i * kernel.tile_panels; q < std::min(f.panels(), (i + 1) * kernel.tile_panels); ++q)
+    for (Index q = tiles.first(i); q < tiles.first(i + 1); ++q)
       kernel.prepare(f.lines(), f.panel_data(q), prepared + q * f.panel_lines() * panel);
   }
 };
@@ -312,7 +331,7 @@ GramTasks<Sum>::~GramTasks() = default;
 
 template <class Sum>
 Index GramTasks<Sum>::count() const {
-  return State::ahead + state_->tiles * (state_->tiles + 3) / 2;
+  return State::ahead + state_->tiles.count() * (state_->tiles.count() + 3) / 2;
 }
 
 template <class Sum>
@@ -323,7 +342,7 @@ void GramTasks<Sum>::run(Index task) const {
   const Index i = row - 1;
   if (place == 0) return state.prepare(i + State::ahead);
   if (state.prepared != nullptr) state.rows[at(i)].wait_for(1);
-  accumulate_tile<Sum>({state.kernel, state.f, state.h, state.prepared}, i, place - 1, state.g);
+  accumulate_tile<Sum>({state.kernel, state.f, state.h, state.prepared}, state.tiles, i, place - 1, state.g);
 }
 
 template class GramTasks<float>;
