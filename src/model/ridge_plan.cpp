@@ -64,7 +64,7 @@ RowCosts row_costs(const FeatureMap& map, RowSource& rows, bool may_keep) {
   costs.weighted = !block.weights.empty();
   costs.read = watch.seconds() / static_cast<double>(block.rows());
   const Matrix<double> x(block.inputs);
-  const Matrix<double> y(block.rows(), map.outputs());
+  const Matrix<double> y(block.rows(), 1);  // applications do not look at targets
   ArrayRows sample(x, y);
   costs.anew = application_seconds<Real>(map, sample, false);
   costs.kept = may_keep ? application_seconds<Real>(map, sample, true) : costs.anew;

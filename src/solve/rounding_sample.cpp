@@ -123,8 +123,8 @@ double RoundingSample::largest_unit() const {
 
 SampledErrors RoundingSample::errors(Index size, Index columns,
                                      const std::function<void(ConstMatrix s, MutMatrix out)>& reduce) const {
-  // Few groups of slots: every one has its own sums of all systems.
-  constexpr std::size_t most_groups = 8;
+  // Few groups of slots: every one has its own sums of all systems. Where there are many, so many sums take time.
+  const std::size_t most_groups = columns < 8 ? 8 : 4;
   Weights passed;
   Weights seen;
   for (const Slot& slot : slots_) {
@@ -143,22 +143,25 @@ SampledErrors RoundingSample::errors(Index size, Index columns,
   errors.columns = columns;
   // Without any, one of no weight, which says nothing.
   errors.groups = Matrix<double>(size, columns * std::max<Index>(1, static_cast<Index>(firsts.size())));
-  parallel_for(static_cast<Index>(firsts.size()), [&](Index group) {
-    Matrix<double> s;
+  const auto groups = static_cast<Index>(firsts.size());
+  const Index m = w_.cols();
+  Matrix<double> sums(groups * m, w_.rows());
+  constexpr Index tile = 64;  // of sums, which are written across
+  const Index tiles = (m + tile - 1) / tile;
+  parallel_for(groups * tiles, [&](Index task) {
+    const Index group = task / tiles;
+    const Index first = task % tiles * tile;
+    const Index end = std::min(m, first + tile);
     for (std::size_t k = firsts[at(group)]; k < slots_.size(); k += most_groups) {
       const Slot& slot = slots_[k];
       if (slot.difference.empty()) continue;
-      if (s.empty()) s = Matrix<double>(slot.difference.cols(), slot.difference.rows());
-      constexpr Index tile = 64;  // of s, which is written across
-      for (Index first = 0; first < s.rows(); first += tile) {
-        for (Index j = 0; j < s.cols(); ++j) {
-          for (Index c = first; c < std::min(s.rows(), first + tile); ++c)
-            s(c, j) += slot.difference(j, c) - mean_[at(c)] * slot.ones[at(j)];
-        }
+      for (Index j = 0; j < sums.cols(); ++j) {
+        for (Index c = first; c < end; ++c)
+          sums(group * m + c, j) += slot.difference(j, c) - mean_[at(c)] * slot.ones[at(j)];
       }
     }
-    reduce(s, errors.group(group));
   });
+  parallel_for(groups, [&](Index group) { reduce(sums.view().row_range(group * m, m), errors.group(group)); });
   errors.alike = passed.sum / seen.sum;
   errors.by_chance = passed.square / seen.square;
   return errors;
