@@ -23,13 +23,15 @@ Index stretches_for_one(Index rows_to_come) {
   return std::clamp<Index>(rows_to_come / 10'000, 5, 25);
 }
 
-/// One stretch in `every`, by turns among the slots, and of it the chunk with some row: all slots and all places of a
-/// stretch come up.
+/// One stretch in `every`, of one slot in four where there are many, since each has its own sums, by turns among these; and
+/// of it the chunk with some row: all places of a stretch come up.
 bool in_sample(const RoundingSample::Chunk& chunk, Index slots, Index every) {
   constexpr Index slot_rows = FeatureChunks<float>::slot_rows;
-  const Index turn = chunk.first_row / (slots * slot_rows) + chunk.slot;
-  if (turn % every != 0) return false;
-  const Index row = (turn / every * 97) % slot_rows;
+  const Index share = slots < 16 ? 1 : 4;
+  if (chunk.slot % share != 0) return false;
+  const Index turn = chunk.first_row / (slots * slot_rows) + chunk.slot / share;
+  if (turn * share % every >= share) return false;
+  const Index row = turn * share / every * 97 % slot_rows;
   const Index first = chunk.row_in_block % slot_rows;
   return first <= row && row < first + chunk.features.rows;
 }
@@ -123,27 +125,22 @@ double RoundingSample::largest_unit() const {
 
 SampledErrors RoundingSample::errors(Index size, Index columns,
                                      const std::function<void(ConstMatrix s, MutMatrix out)>& reduce) const {
-  // Few groups of slots: every one has its own sums of all systems. Where there are many, so many sums take time.
-  const std::size_t most_groups = columns < 8 ? 8 : 4;
   Weights passed;
   Weights seen;
+  std::vector<const Slot*> with_rows;
   for (const Slot& slot : slots_) {
     passed.sum += slot.passed.sum;
     passed.square += slot.passed.square;
     seen.sum += slot.seen.sum;
     seen.square += slot.seen.square;
+    if (!slot.difference.empty()) with_rows.push_back(&slot);
   }
-  std::vector<std::size_t> firsts;  // of the groups that have rows
-  for (std::size_t first = 0; first < std::min(most_groups, slots_.size()); ++first) {
-    bool any = false;
-    for (std::size_t k = first; k < slots_.size(); k += most_groups) any = any || !slots_[k].difference.empty();
-    if (any) firsts.push_back(first);
-  }
+  // Few groups of slots: every one has its own sums of all systems. Where there are many, so many sums take time.
+  const Index groups = std::min<Index>(std::ssize(with_rows), columns < 8 ? 8 : 4);
   SampledErrors errors;
   errors.columns = columns;
   // Without any, one of no weight, which says nothing.
-  errors.groups = Matrix<double>(size, columns * std::max<Index>(1, static_cast<Index>(firsts.size())));
-  const auto groups = static_cast<Index>(firsts.size());
+  errors.groups = Matrix<double>(size, columns * std::max<Index>(1, groups));
   const Index m = w_.cols();
   Matrix<double> sums(groups * m, w_.rows());
   constexpr Index tile = 64;  // of sums, which are written across
@@ -152,9 +149,8 @@ SampledErrors RoundingSample::errors(Index size, Index columns,
     const Index group = task / tiles;
     const Index first = task % tiles * tile;
     const Index end = std::min(m, first + tile);
-    for (std::size_t k = firsts[at(group)]; k < slots_.size(); k += most_groups) {
-      const Slot& slot = slots_[k];
-      if (slot.difference.empty()) continue;
+    for (Index k = group; k < std::ssize(with_rows); k += groups) {
+      const Slot& slot = *with_rows[at(k)];
       for (Index j = 0; j < sums.cols(); ++j) {
         for (Index c = first; c < end; ++c)
           sums(group * m + c, j) += slot.difference(j, c) - mean_[at(c)] * slot.ones[at(j)];

@@ -19,15 +19,14 @@ constexpr std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Enough for many threads, within memory: sums of `systems` columns are kept once per slot, in half a gigabyte (a double of
-/// precise passes; a float, a double, and three more of the sample of roundings, of others), and the floats of a block would
-/// take an eighth.
+/// Enough for many threads, within memory: sums of `systems` columns are kept once per slot, in half a gigabyte at most (a
+/// double, and up to three more of the sample of roundings), and the floats of a block would take an eighth.
 Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
   constexpr double sums_budget = 512e6;
   constexpr double block_budget = 128e6;
   const Index width = map.coupling().is_constant() ? 1 : map.outputs();
   const auto columns = static_cast<double>(map.columns());
-  const double slots = std::min(sums_budget / (44.0 * columns * static_cast<double>(systems * width)),
+  const double slots = std::min(sums_budget / (32.0 * columns * static_cast<double>(systems * width)),
                                 block_budget / (4.0 * columns * static_cast<double>(slot_rows)));
   return std::clamp<Index>(static_cast<Index>(slots), 1, 32);
 }
@@ -87,7 +86,7 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
       rows_(rows),
       chunks_(map, rows, block_rows(map, std::max(most_systems, rows.target_count() + 1)) / FeatureChunks<Real>::slot_rows,
               memory_bytes),
-      slots_(at(chunks_.slots())),
+      slots_(std::make_shared<std::vector<SlotSums>>(at(chunks_.slots()))),
       progress_(progress) {
   system_.coupling = &map.coupling();
   system_.intercept = intercept;
@@ -254,42 +253,10 @@ void RowOperator<Real>::contract(ConstMatrix s, MutMatrix out) const {
 }
 
 template <class Real>
-void RowOperator<Real>::Slot::begin(Index cols, Index m) {
-  ones.assign(at(cols), 0.0);
-  if (all_sums.rows() >= cols) {
-    for (Index k = 0; k < cols; ++k) std::ranges::fill(all_sums.row(k), 0.0);
-  } else {
-    if constexpr (in_parts) all_parts = Matrix<float>(cols, m);
-    all_sums = Matrix<double>(cols, m);
-  }
-  if constexpr (in_parts) part = all_parts.view().row_range(0, cols);
-  sum = all_sums.view().row_range(0, cols);
-  has_part = false;
-  begun = true;
-}
-
-template <class Real>
-void RowOperator<Real>::Slot::add(MatrixView<const Real> features, MatrixView<const Real> f) {
-  if constexpr (in_parts) {
-    thin_adjoint<float>(features, f, has_part, part);
-    has_part = true;
-  } else {
-    thin_adjoint<double>(features, f, true, sum);
-  }
-}
-
-template <class Real>
-void RowOperator<Real>::Slot::end_stretch() {
-  if (!begun || !has_part) return;
-  for (Index i = 0; i < part.rows * part.cols; ++i) sum.data[i] += static_cast<double>(part.data[i]);
-  has_part = false;
-}
-
-template <class Real>
 template <class Fill>
 Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, LowGram* low, Summed summed) {
   const Index m = map_.columns();
-  for (Slot& slot : slots_) slot.begun = false;
+  for (SlotSums& slot : *slots_) slot.expect(cols, m);
   const auto start = [&](Index first_row, Index rows) {
     report(progress_, "passing over the rows", static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
     if (low != nullptr) low->begin_block(rows);
@@ -299,16 +266,12 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
            low->add_with_targets<Real>(chunk.row_in_block, chunk.features, f.col_range(1, cols - 1));
   };
   const auto consume = [&](const Chunk& chunk) {
-    Slot& slot = slots_[at(chunk.slot)];
+    SlotSums& slot = (*slots_)[at(chunk.slot)];
     Matrix<Real> f(chunk.features.rows, cols);
     fill(chunk, f.view());
     if (!rounded_with_targets(chunk, f)) {
-      if (!slot.begun) slot.begin(cols, m);
-      for (Index i = 0; i < f.rows(); ++i) {
-        for (Index k = 0; k < cols; ++k) slot.ones[at(k)] += static_cast<double>(f(i, k));
-      }
       if (summed == Summed::as_rounded) low->round_and_add(chunk.row_in_block, chunk.features, chunk.weights);
-      slot.add(chunk.features, f);
+      slot.add<Real>(chunk.features, f);
       if (low != nullptr && summed == Summed::exactly) low->add<Real>(chunk.row_in_block, chunk.features, chunk.weights);
     }
     if (chunk.last_of_stretch) slot.end_stretch();
@@ -327,9 +290,9 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
     std::array<double, at(strip)> sum{};
     for (Index k = 0; k < cols; ++k) {
       for (Index c = 0; c < width; ++c) sum[at(c)] = -system_.mean_feature[at(first + c)] * ones[at(k)];
-      for (const Slot& slot : slots_) {
-        if (!slot.begun) continue;
-        const double* part = slot.sum.row(k).data() + first;
+      for (const SlotSums& slot : *slots_) {
+        if (!slot.any()) continue;
+        const double* part = slot.row(k).data() + first;
         for (Index c = 0; c < width; ++c) sum[at(c)] += part[c];
       }
       for (Index c = 0; c < width; ++c) result(first + c, k) = sum[at(c)];
@@ -348,8 +311,8 @@ void RowOperator<Real>::apply(ConstMatrix v, MutMatrix out, Matrix<double>* unco
 template <class Real>
 std::vector<double> RowOperator<Real>::sums_of_factors(Index cols) const {
   std::vector<double> ones(at(cols), 0.0);
-  for (const Slot& slot : slots_) {
-    for (Index k = 0; slot.begun && k < cols; ++k) ones[at(k)] += slot.ones[at(k)];
+  for (const SlotSums& slot : *slots_) {
+    for (Index k = 0; slot.any() && k < cols; ++k) ones[at(k)] += slot.ones()[at(k)];
   }
   return ones;
 }

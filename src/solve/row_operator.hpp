@@ -2,8 +2,8 @@
 #include <mercer/progress.hpp>
 
 #include <functional>
+#include <memory>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "solve/feature_chunks.hpp"
@@ -11,6 +11,7 @@
 #include "solve/ridge.hpp"
 #include "solve/rounding_sample.hpp"
 #include "solve/sampled_errors.hpp"
+#include "solve/slot_sums.hpp"
 #include "solve/statistics.hpp"
 
 namespace mercer {
@@ -37,13 +38,14 @@ class RowOperator {
   RowOperator(const FeatureMap& map, RowSource& rows, bool intercept, Index memory_bytes, Index most_systems,
               Progress* progress, LowGram* low = nullptr, Summed summed = Summed::exactly);
 
-  /// The same operator in another precision, means included: no pass. Features are not kept.
+  /// The same operator in another precision, means included: no pass. Features are not kept. Only one of them may be at
+  /// work.
   template <class Other>
   explicit RowOperator(const RowOperator<Other>& other)
       : map_(other.map_),
         rows_(other.rows_),
         chunks_(map_, rows_, other.chunks_.slots(), 0),
-        slots_(other.slots_.size()),
+        slots_(other.slots_),
         progress_(other.progress_) {
     adopt(other);
   }
@@ -118,27 +120,10 @@ class RowOperator {
   /// What passes in float are off by, by the rows that `sample` has seen.
   SampledErrors measured(const RoundingSample& sample, Index columns, const Reduce& reduce) const;
 
-  /// The sums of a pass over the chunks of one slot. They are kept from pass to pass: fresh pages cost as much as some rows.
-  struct Slot {
-    /// Sums in float are moved on to doubles after every stretch.
-    static constexpr bool in_parts = std::is_same_v<Real, float>;
-    bool begun = false;        ///< in this pass
-    bool has_part = false;     ///< of this stretch
-    MatrixView<float> part;    ///< cols × m, of the rows of one stretch
-    MutMatrix sum;             ///< cols × m
-    std::vector<double> ones;  ///< Σ F
-    Matrix<float> all_parts;   ///< room for them
-    Matrix<double> all_sums;
-
-    void begin(Index cols, Index m);
-    void add(MatrixView<const Real> features, MatrixView<const Real> f);  ///< Σ += FᵀΦ
-    void end_stretch();
-  };
-
   const FeatureMap& map_;
   RowSource& rows_;
   FeatureChunks<Real> chunks_;
-  std::vector<Slot> slots_;
+  std::shared_ptr<std::vector<SlotSums>> slots_;  ///< one room for operators that never pass at a time
   Progress* progress_;
   NormalSystem system_;
   double single_unit_ = 0;
