@@ -107,9 +107,9 @@ void FeatureChunks<Real>::consume_stretch(Index stretch, Index first_row, const 
 template <class Real>
 void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& before) {
   // Until the next block a moment passes at most, and rows that are read from a file take little memory.
-  constexpr Index most_blocks = 16;
-  constexpr double features = 1 << 29;
-  constexpr double numbers = 1 << 23;
+  constexpr Index most_blocks = 8;
+  constexpr double features = 1 << 28;
+  constexpr double numbers = 1 << 22;
   const auto width = static_cast<double>(rows_.input_count() + rows_.target_count() + 1);
   const double most_rows = std::min(features / static_cast<double>(std::max<Index>(1, map_.columns())), numbers / width);
   const auto blocks = static_cast<Index>(std::min(most_rows / static_cast<double>(block_rows()), 1.0 * most_blocks));
