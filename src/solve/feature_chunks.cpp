@@ -106,13 +106,15 @@ void FeatureChunks<Real>::consume_stretch(Index stretch, Index first_row, const 
 
 template <class Real>
 void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& before) {
-  // Until the next block a moment passes at most, and rows that are read from a file take little memory.
-  constexpr Index most_blocks = 8;
-  constexpr double features = 1 << 28;
-  constexpr double numbers = 1 << 22;
+  // Threads wait for each other at the end of a block, which is little of what two dozen stretches take each of them. More
+  // rows take more memory, mostly fresh: scaled ones are copies. Slots are the same for any number of blocks.
+  constexpr Index stretches_each = 24;
+  constexpr double features = 1 << 29;
+  constexpr double numbers = 1 << 23;
   const auto width = static_cast<double>(rows_.input_count() + rows_.target_count() + 1);
   const double most_rows = std::min(features / static_cast<double>(std::max<Index>(1, map_.columns())), numbers / width);
-  const auto blocks = static_cast<Index>(std::min(most_rows / static_cast<double>(block_rows()), 1.0 * most_blocks));
+  const auto most_blocks = static_cast<Index>(most_rows / static_cast<double>(block_rows()));
+  const Index blocks = std::min(most_blocks, (threads() * stretches_each + slots_ - 1) / slots_);
   // A single slot is worked on by one thread at a time, and what it calls by all of them if it is alone.
   pass((slots_ == 1 ? 1 : std::max<Index>(1, blocks)) * block_rows(), consume, before, {});
 }
