@@ -23,6 +23,21 @@ void thin_forward(MatrixView<const Real> a, MatrixView<const Real> v, MatrixView
 template <class Real>
 void thin_adjoint(MatrixView<const Real> a, MatrixView<const Real> f, bool add, MatrixView<Real> s);
 
+/// The same F = A W for weights W (m × k) that are used for many blocks: as many columns as fill vectors lie side by side in
+/// them, and a number of A goes to all lanes (a tenth faster in float, a fifth in double); others as in thin_forward.
+template <class Real>
+class ThinWeights {
+ public:
+  explicit ThinWeights(ConstMatrix w);
+  Index columns() const { return columns_; }
+  void forward(MatrixView<const Real> a, MatrixView<Real> f) const;
+
+ private:
+  Index columns_;
+  Matrix<Real> beside_;  ///< m × a multiple of what fills a vector
+  Matrix<Real> others_;  ///< the other columns, as rows
+};
+
 /// Lower triangle of G (double) += FᵀF for a block of rows F (n × m): products in Real, sums over blocks in double.
 /// n·m² flops; the upper triangle of G is not touched.
 template <class Real>

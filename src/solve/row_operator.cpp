@@ -40,15 +40,6 @@ std::vector<double> mean_times(std::span<const double> mean, ConstMatrix w) {
   return offset;
 }
 
-template <class Real>
-Matrix<Real> transposed_to(ConstMatrix w) {
-  Matrix<Real> narrow(w.cols, w.rows);
-  for (Index c = 0; c < w.rows; ++c) {
-    for (Index k = 0; k < w.cols; ++k) narrow(k, c) = static_cast<Real>(w(c, k));
-  }
-  return narrow;
-}
-
 bool is_zero(ConstMatrix a) {
   for (Index i = 0; i < a.rows; ++i) {
     if (std::ranges::any_of(a.row(i), [](double v) { return v != 0; })) return false;
@@ -356,12 +347,12 @@ template <class Real>
 template <class Look>
 LeftOfTargets RowOperator<Real>::left_pass(ConstMatrix w, std::span<const double> offset, double scale, const Look& look) {
   const Index p = rows_.target_count();
-  const Matrix<Real> narrow = transposed_to<Real>(w);
+  const ThinWeights<Real> weights(w);
   Matrix<double> squares(chunks_.slots(), p);
   // One more column, Σ w(φ - mean), mends the mean.
   Matrix<double> sums = adjoint_pass(w.cols + 1, [&](const Chunk& chunk, MatrixView<Real> factors) {
     const MatrixView<Real> f = factors.col_range(0, w.cols);
-    thin_forward<Real>(chunk.features, narrow, f);
+    weights.forward(chunk.features, f);
     chunk.centre_and_weigh(offset, f);
     chunk.take_from_targets(system_.mean_target, scale, f);
     look(chunk, f);
@@ -396,9 +387,9 @@ Matrix<double> RowOperator<Real>::gram_times(ConstMatrix w) {
 template <class Real>
 template <class Look>
 Matrix<double> RowOperator<Real>::gram_pass(ConstMatrix w, std::span<const double> offset, const Look& look) {
-  const Matrix<Real> narrow = transposed_to<Real>(w);
+  const ThinWeights<Real> weights(w);
   return adjoint_pass(w.cols, [&](const Chunk& chunk, MatrixView<Real> f) {
-    thin_forward<Real>(chunk.features, narrow, f);
+    weights.forward(chunk.features, f);
     chunk.centre_and_weigh(offset, f);
     look(chunk, f);
   });

@@ -35,6 +35,10 @@ void solve_triangle(const Reading<Real>& t, std::ptrdiff_t rows, const VectorRow
 
 /// One algorithm compiled three times with different instruction sets (side_by_side.inc).
 namespace mercer::simd_portable {
+void wide_product(const float* a, std::ptrdiff_t a_stride, std::ptrdiff_t rows, std::ptrdiff_t count, const float* b,
+                  std::ptrdiff_t b_stride, std::ptrdiff_t cols, float* c, std::ptrdiff_t c_stride);
+void wide_product(const double* a, std::ptrdiff_t a_stride, std::ptrdiff_t rows, std::ptrdiff_t count, const double* b,
+                  std::ptrdiff_t b_stride, std::ptrdiff_t cols, double* c, std::ptrdiff_t c_stride);
 void subtract_product(const float* a, std::ptrdiff_t a_down, std::ptrdiff_t a_right, std::ptrdiff_t rows,
                       std::ptrdiff_t count, const float* b, std::ptrdiff_t b_stride, std::ptrdiff_t cols, float* c,
                       std::ptrdiff_t c_stride);
@@ -47,6 +51,10 @@ void solve_triangle(const double* a, std::ptrdiff_t a_down, std::ptrdiff_t a_rig
                     double* c, std::ptrdiff_t c_stride);
 }  // namespace mercer::simd_portable
 namespace mercer::simd_avx2 {
+void wide_product(const float* a, std::ptrdiff_t a_stride, std::ptrdiff_t rows, std::ptrdiff_t count, const float* b,
+                  std::ptrdiff_t b_stride, std::ptrdiff_t cols, float* c, std::ptrdiff_t c_stride);
+void wide_product(const double* a, std::ptrdiff_t a_stride, std::ptrdiff_t rows, std::ptrdiff_t count, const double* b,
+                  std::ptrdiff_t b_stride, std::ptrdiff_t cols, double* c, std::ptrdiff_t c_stride);
 void subtract_product(const float* a, std::ptrdiff_t a_down, std::ptrdiff_t a_right, std::ptrdiff_t rows,
                       std::ptrdiff_t count, const float* b, std::ptrdiff_t b_stride, std::ptrdiff_t cols, float* c,
                       std::ptrdiff_t c_stride);
@@ -59,6 +67,10 @@ void solve_triangle(const double* a, std::ptrdiff_t a_down, std::ptrdiff_t a_rig
                     double* c, std::ptrdiff_t c_stride);
 }  // namespace mercer::simd_avx2
 namespace mercer::simd_avx512 {
+void wide_product(const float* a, std::ptrdiff_t a_stride, std::ptrdiff_t rows, std::ptrdiff_t count, const float* b,
+                  std::ptrdiff_t b_stride, std::ptrdiff_t cols, float* c, std::ptrdiff_t c_stride);
+void wide_product(const double* a, std::ptrdiff_t a_stride, std::ptrdiff_t rows, std::ptrdiff_t count, const double* b,
+                  std::ptrdiff_t b_stride, std::ptrdiff_t cols, double* c, std::ptrdiff_t c_stride);
 void subtract_product(const float* a, std::ptrdiff_t a_down, std::ptrdiff_t a_right, std::ptrdiff_t rows,
                       std::ptrdiff_t count, const float* b, std::ptrdiff_t b_stride, std::ptrdiff_t cols, float* c,
                       std::ptrdiff_t c_stride);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "backend/backend.hpp"
 #include "backend/cpu/side_by_side.hpp"
 
@@ -32,6 +34,58 @@ void solve_triangle(const Reading<Real>& t, std::ptrdiff_t rows, const VectorRow
   simd_portable::solve_triangle(t.data, t.down, t.right, rows, c.cols, c.data, c.down);
 }
 
+namespace {
+
+/// How many columns lie side by side, filled up where only a sixth of the vectors would be empty.
+template <class Real>
+Index columns_beside(Index columns) {
+  constexpr Index multiple = VectorRows<Real>::multiple;
+  const Index full = (columns + multiple - 1) / multiple * multiple;
+  return 6 * columns >= 5 * full ? columns : columns / multiple * multiple;
+}
+
+template <class Real>
+void wide_product(MatrixView<const Real> a, MatrixView<const Real> b, MatrixView<Real> c) {
+  switch (active_simd()) {
+    case Simd::avx512:
+      return simd_avx512::wide_product(a.data, a.stride, a.rows, a.cols, b.data, b.stride, b.cols, c.data, c.stride);
+    case Simd::avx2:
+      return simd_avx2::wide_product(a.data, a.stride, a.rows, a.cols, b.data, b.stride, b.cols, c.data, c.stride);
+    case Simd::portable:
+    case Simd::automatic:
+      break;
+  }
+  simd_portable::wide_product(a.data, a.stride, a.rows, a.cols, b.data, b.stride, b.cols, c.data, c.stride);
+}
+
+}  // namespace
+
+template <class Real>
+ThinWeights<Real>::ThinWeights(ConstMatrix w) : columns_(w.cols) {
+  constexpr Index multiple = VectorRows<Real>::multiple;
+  const Index beside = columns_beside<Real>(w.cols);
+  beside_ = Matrix<Real>(w.rows, (beside + multiple - 1) / multiple * multiple);
+  others_ = Matrix<Real>(w.cols - beside, w.rows);
+  for (Index c = 0; c < w.rows; ++c) {
+    for (Index k = 0; k < beside; ++k) beside_(c, k) = static_cast<Real>(w(c, k));
+    for (Index k = beside; k < w.cols; ++k) others_(k - beside, c) = static_cast<Real>(w(c, k));
+  }
+}
+
+template <class Real>
+void ThinWeights<Real>::forward(MatrixView<const Real> a, MatrixView<Real> f) const {
+  const Index beside = columns_ - others_.rows();
+  if (beside > 0) {
+    thread_local Matrix<Real> sums;
+    if (sums.rows() < a.rows || sums.cols() != beside_.cols()) sums = Matrix<Real>(a.rows, beside_.cols());
+    wide_product<Real>(a, beside_, sums);
+    for (Index i = 0; i < a.rows; ++i) std::copy_n(sums.row(i).begin(), beside, f.row(i).begin());
+  }
+  if (others_.rows() > 0) thin_forward<Real>(a, others_, f.col_range(beside, others_.rows()));
+}
+
+template class ThinWeights<float>;
+template class ThinWeights<double>;
 template void subtract_product(const Reading<float>&, std::ptrdiff_t, std::ptrdiff_t, const VectorRows<float>&,
                                const VectorRows<float>&);
 template void subtract_product(const Reading<double>&, std::ptrdiff_t, std::ptrdiff_t, const VectorRows<double>&,

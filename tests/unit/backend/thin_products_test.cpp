@@ -23,8 +23,9 @@ Matrix<Real> normal(Index rows, Index cols, const char* what) {
 struct Shape {
   Index rows, cols, m;
 };
-constexpr Shape shapes[] = {{1, 1, 1},    {3, 2, 7},    {6, 4, 64},    {24, 16, 512}, {25, 17, 1031},
-                            {50, 3, 300}, {7, 40, 129}, {64, 1, 2000}, {0, 3, 40},    {0, 20, 40}};
+constexpr Shape shapes[] = {{1, 1, 1},     {3, 2, 7},     {6, 4, 64},   {24, 16, 512}, {25, 17, 1031},
+                            {47, 14, 257}, {31, 33, 700}, {50, 3, 300}, {7, 40, 129},  {64, 1, 2000},
+                            {0, 3, 40},    {0, 20, 40},   {13, 8, 256}};
 
 /// Against sums in long double: each of `terms` products and sums may be off by half a unit.
 template <class Real>
@@ -35,8 +36,16 @@ void check() {
     const Matrix<Real> wide = normal<Real>(rows, m + 3, "a");  // rows further apart than they are long
     const MatrixView<const Real> a = wide.view().col_range(1, m);
     const Matrix<Real> v = normal<Real>(cols, m, "v");
+    Matrix<double> weights(m, cols);
+    for (Index k = 0; k < cols; ++k) {
+      for (Index c = 0; c < m; ++c) weights(c, k) = static_cast<double>(v(k, c));
+    }
     Matrix<Real> f(rows, cols);
+    Matrix<Real> beside(rows, cols);
     thin_forward<Real>(a, v, f);
+    const ThinWeights<Real> thin(weights);
+    EXPECT_EQ(thin.columns(), cols);
+    thin.forward(a, beside);
     for (Index i = 0; i < rows; ++i) {
       for (Index k = 0; k < cols; ++k) {
         long double sum = 0;
@@ -46,6 +55,7 @@ void check() {
           size += std::abs(static_cast<long double>(a(i, c)) * v(k, c));
         }
         ASSERT_NEAR(f(i, k), static_cast<double>(sum), unit * static_cast<double>(m * size));
+        ASSERT_NEAR(beside(i, k), static_cast<double>(sum), unit * static_cast<double>(m * size));
       }
     }
     const Matrix<Real> before = normal<Real>(cols, m, "s");
