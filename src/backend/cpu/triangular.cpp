@@ -30,7 +30,8 @@ void solve_strip(MatrixView<const Real> l, MatrixView<Real> b, bool transposed) 
 template <class Real>
 class FewColumns {
  public:
-  static constexpr Index most = VectorRows<Real>::multiple / 3;  ///< rows of X: more are better side by side
+  /// Rows of X: more are better side by side, later where L comes from memory, which is read in longer pieces here.
+  static Index most(Index n) { return n > 6000 ? VectorRows<Real>::multiple * 3 / 4 : VectorRows<Real>::multiple / 3; }
 
   FewColumns(MatrixView<const Real> l, MatrixView<Real> x) : l_(l), x_(x) {}
 
@@ -135,7 +136,7 @@ class FewColumns {
 
   /// What columns [from, to) of X contribute to columns [top, bottom), no more than a band: by those rows of L.
   void take_off(Index from, Index to, Index top, Index bottom) const {
-    thread_local Matrix<Real> sums(band, most);
+    thread_local Matrix<Real> sums(band, VectorRows<Real>::multiple);
     const MatrixView<Real> f = sums.view().row_range(0, bottom - top).col_range(0, x_.rows);
     thin_forward<Real>(l_.row_range(top, f.rows).col_range(from, to - from), x_.col_range(from, to - from), f);
     for (Index i = 0; i < f.rows; ++i) {
@@ -202,13 +203,17 @@ void solve_sides(const Columns& columns, Sides sides) {
 template <class Real>
 void solve_few(MatrixView<const Real> l, MatrixView<Real> b, Sides sides) {
   Matrix<Real> x(b.cols, b.rows);
-  for (Index i = 0; i < b.rows; ++i) {
-    for (Index k = 0; k < b.cols; ++k) x(k, i) = b(i, k);
-  }
+  parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
+    for (Index i = first; i < end; ++i) {
+      for (Index k = 0; k < b.cols; ++k) x(k, i) = b(i, k);
+    }
+  });
   solve_sides(FewColumns<Real>(l, x), sides);
-  for (Index i = 0; i < b.rows; ++i) {
-    for (Index k = 0; k < b.cols; ++k) b(i, k) = x(k, i);
-  }
+  parallel_rows(b.rows, b.cols, [&](Index first, Index end) {
+    for (Index i = first; i < end; ++i) {
+      for (Index k = 0; k < b.cols; ++k) b(i, k) = x(k, i);
+    }
+  });
 }
 
 template <class Real>
@@ -231,7 +236,7 @@ void solve_triangular(MatrixView<const Real> l, MatrixView<Real> b, Sides sides)
   constexpr Index large = 1024;  // below, L is not read for long
   constexpr Index most = SideBySide<Real>::most;
   if (l.rows == 0 || b.cols == 0) return;
-  if (b.cols <= FewColumns<Real>::most && l.rows >= large) return solve_few<Real>(l, b, sides);
+  if (b.cols <= FewColumns<Real>::most(l.rows) && l.rows >= large) return solve_few<Real>(l, b, sides);
   if (b.cols <= 4 * most && l.rows >= large) {
     for (Index first = 0; first < b.cols; first += most)
       solve_side_by_side<Real>(l, b.col_range(first, std::min(most, b.cols - first)), sides);
