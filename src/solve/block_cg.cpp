@@ -131,8 +131,7 @@ class BlockCg {
   /// kept) it was up to 2.2 times as much where two or three steps had been seen of one column, 1.3 times beside another
   /// whose steps are by the same M, and 1.15 times beside two or more; once 4.1 times, beside one of another M.
   double caution() const {
-    const double others = options_.alike ? independent_columns() - 1 : 0.0;
-    return std::max(1.6, (steps_ == 2 ? 4.6 : 3.0) - 1.4 * others);
+    return std::max(1.6, (steps_ == 2 ? 4.6 : 3.0) - 1.4 * (independent_ - 1));
   }
   /// p²/Σ cos² of the angles between residuals: p where they are perpendicular, 1 where they are all the same.
   double independent_columns() const {
@@ -190,6 +189,7 @@ class BlockCg {
 
   bool done(Progress* progress) {
     rr_ = column_dots(r_, r_);
+    independent_ = options_.alike ? independent_columns() : 1.0;
     for (std::size_t k = 0; k < rr_.size(); ++k) {
       if (outcome_.iterations > 0 && rz_[k] > 0) largest_[k] = std::max(largest_[k], rr_[k] / rz_[k]);
     }
@@ -510,6 +510,7 @@ class BlockCg {
   Matrix<double> image_;
   std::vector<double> bb_;
   std::vector<double> rr_;
+  double independent_ = 1;       ///< columns of r_ that tell of each other, at least 1
   std::vector<double> largest_;  ///< ‖r‖²/rᵀz, of any iteration
   std::vector<double> rate_;     ///< what rough applications to d are off by, of ‖d‖: the most of any of them
   std::vector<double> rz_;

@@ -131,28 +131,34 @@ struct Refinement::Systems {
     return wide;
   }
 
-  /// Whether M has no eigenvalue that is clearly less than the ridge, of which there would be many: two steps of inverse
-  /// iteration from a few random vectors.
+  /// Whether M has no eigenvalue that is clearly less than the ridge, of which there would be many.
   bool is_above(double ridge) const {
+    return single_factor.empty() ? is_above<double>(factor, ridge) : is_above<float>(single_factor, ridge);
+  }
+  /// Of M = LLᵀ: inverse iteration from a few random vectors, x = M⁻¹z and xᵀM⁻¹x = ‖L⁻¹x‖².
+  template <class Real>
+  static bool is_above(MatrixView<const Real> l, double ridge) {
     constexpr Index probes = 4;
     constexpr double slack = 2e-3;
-    const Index size = std::max(factor.rows(), single_factor.rows());
     const Stream stream(0, "least eigenvalue");
-    Matrix<double> z(size, probes);
-    parallel_rows(size, 16 * probes, [&](Index first, Index end) {
+    Matrix<Real> x(l.rows, probes);
+    parallel_rows(l.rows, 16 * probes, [&](Index first, Index end) {
       for (Index i = first; i < end; ++i) {
         for (Index k = 0; k < probes; ++k)
-          z(i, k) = stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(k));
+          x(i, k) = static_cast<Real>(stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(k)));
       }
     });
-    Matrix<double> once(size, probes);
-    Matrix<double> twice(size, probes);
-    precondition(z, once, ridge);
-    precondition(once, twice, ridge);
-    const std::vector<double> numerators = column_dots(once, twice);
-    const std::vector<double> squares = column_dots(once, once);
-    for (std::size_t k = 0; k < squares.size(); ++k) {
-      if (!(numerators[k] * ridge <= (1 + slack) * squares[k])) return false;
+    cholesky_solve(l, x.view());
+    Matrix<Real> half = x;
+    solve_lower(l, half.view());
+    for (Index k = 0; k < probes; ++k) {
+      double numerator = 0;
+      double square = 0;
+      for (Index i = 0; i < l.rows; ++i) {
+        numerator += std::pow(static_cast<double>(half(i, k)), 2);
+        square += std::pow(static_cast<double>(x(i, k)), 2);
+      }
+      if (!(numerator * ridge <= (1 + slack) * square)) return false;
     }
     return true;
   }
