@@ -29,7 +29,6 @@ template <class Real>
 class ThinWeights {
  public:
   explicit ThinWeights(ConstMatrix w);
-  Index columns() const { return columns_; }
   void forward(MatrixView<const Real> a, MatrixView<Real> f) const;
 
  private:

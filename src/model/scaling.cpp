@@ -73,9 +73,9 @@ void check_finite(std::span<const double> values, Index row, const char* what) {
   }
 }
 
-/// work(first, end) for stretches of rows that are checked, with nothing thrown on the way; then the first that was refused
-/// once more, which names the first bad row.
 constexpr Index checked_rows = 256;
+/// work(first, end) for stretches of `checked_rows`, with nothing thrown on the way; then the first that was refused once
+/// more, which names the first bad row.
 template <class Work>
 void for_checked_rows(Index rows, const Work& work) {
   const Index stretches = (rows + checked_rows - 1) / checked_rows;
@@ -134,7 +134,6 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
   struct Stretch {
     Moments inputs;
     Moments targets;
-    double weight = 0;
   };
   const Stretch empty{Moments(rows.input_count()), Moments(rows.target_count())};
   Stretch all = empty;
@@ -163,13 +162,12 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
         check_finite(block.targets.row(i), row, "target");
         stretch.inputs.add(block.inputs.row(i), w);
         stretch.targets.add(block.targets.row(i), w);
-        stretch.weight += w;
       }
     });
     for (const Stretch& stretch : stretches) {
       all.inputs.add(stretch.inputs);
       all.targets.add(stretch.targets);
-      summary.weight += stretch.weight;
+      summary.weight += stretch.inputs.weight;
     }
     for (; next < block.first_row + block.rows(); next = sampled_row(stream, ++sample, samples, n)) {
       const Index i = next - block.first_row;

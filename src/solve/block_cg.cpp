@@ -130,9 +130,7 @@ class BlockCg {
   /// How much more a step may leave than others have left. Of some 5000 problems drawn at random (a program that is not
   /// kept) it was up to 2.2 times as much where two or three steps had been seen of one column, 1.3 times beside another
   /// whose steps are by the same M, and 1.15 times beside two or more; once 4.1 times, beside one of another M.
-  double caution() const {
-    return std::max(1.6, (steps_ == 2 ? 4.6 : 3.0) - 1.4 * (independent_ - 1));
-  }
+  double caution() const { return std::max(1.6, (steps_ == 2 ? 4.6 : 3.0) - 1.4 * (independent_ - 1)); }
   /// p²/Σ cos² of the angles between residuals: p where they are perpendicular, 1 where they are all the same.
   double independent_columns() const {
     const Matrix<double> r(r_.view().col_range(0, judged_));

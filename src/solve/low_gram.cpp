@@ -43,8 +43,8 @@ void scale_rows(MatrixView<Real> a, MatrixView<const Real> by) {
   }
 }
 
-/// The nearest whole number of one of at most 127, as the products of bytes have it, in a way that every CPU does for
-/// several numbers at a time.
+/// The nearest whole number of one below 2²², as the products of bytes have it, in a way that every CPU does for several
+/// numbers at a time.
 float nearest(float v) {
   constexpr float large = 0x1.8p23F;
   return (v + large) - large;
@@ -111,9 +111,9 @@ LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const
   if (integer()) {
     if (static_cast<Index>(bounds.size()) != columns) fail_internal("features without bounds cannot be rounded to bytes");
     for (const double bound : bounds) scales_.push_back(bound > 0 ? static_cast<float>(127 / bound) : 1.0F);
+    for (const float scale : scales_) steps_.push_back(1 / scale);
     scales_.push_back(127.0F);
     scales_.resize(at(size), 1.0F);
-    for (const float scale : scales_) steps_.push_back(1 / scale);
     counts_ = Matrix<std::int32_t>(size, aligned(size));
   } else if (precision == GramPrecision::float32) {
     rows_ = Matrix<float>(block_rows, size);
@@ -158,6 +158,7 @@ void LowGram::add(Index row_in_block, MatrixView<const Real> features, std::span
 
 template <class Real>
 bool LowGram::add_with_targets(Index row_in_block, MatrixView<const Real> features, MatrixView<const Real> targets) {
+  if (targets.cols != targets_) fail_internal("not as many targets go along as were foreseen");
   Matrix<Real> beside = square_roots<Real>({}, features.rows, 1 + target_bytes * targets_);
   for (Index i = 0; i < targets.rows; ++i) {
     const std::span<Real> bytes = beside.row(i).subspan(1);
@@ -300,16 +301,19 @@ void LowGram::with_sums(const Work& work) const {
   }
 }
 
-Matrix<double> LowGram::sums_with_targets() {
+LowGram::TargetSums LowGram::sums_with_targets() {
   finish_products();
-  Matrix<double> result(columns_, 1 + targets_);
+  TargetSums result{std::vector<double>(at(columns_)), std::vector<double>(at(targets_)),
+                    Matrix<double>(columns_, targets_)};
   with_sums([&](const auto& sums) {
     const auto sum = [&](Index i, Index j) { return static_cast<double>(sums(i, j)) / static_cast<double>(scales_[at(j)]); };
-    for (Index j = 0; j < columns_; ++j) result(j, 0) = sum(columns_, j) / static_cast<double>(scales_[at(columns_)]);
+    for (Index j = 0; j < columns_; ++j)
+      result.features[at(j)] = sum(columns_, j) / static_cast<double>(scales_[at(columns_)]);
     for (Index a = 0; a < targets_; ++a) {
       for (Index k = 0; k < target_bytes; ++k) {
         const Index row = columns_ + 1 + target_bytes * a + k;
-        for (Index j = 0; j < columns_; ++j) result(j, 1 + a) += byte_units[at(k)] * sum(row, j);
+        result.targets[at(a)] += byte_units[at(k)] * sum(row, columns_);
+        for (Index j = 0; j < columns_; ++j) result.products(j, a) += byte_units[at(k)] * sum(row, j);
       }
     }
   });

@@ -47,12 +47,16 @@ class LowGram {
   /// Whether targets t go along, as three more columns of bytes for each: in steps of 2⁻¹⁵ up to `most_target`.
   bool takes_targets() const { return targets_ > 0; }
   static constexpr double most_target = 63;
-  /// The same as `add`, of rows without weights. False where a target is larger: nothing is added then.
+  /// Adds rows, which have no weights. False where a target is larger: nothing is added then.
   template <class Real>
   bool add_with_targets(Index row_in_block, MatrixView<const Real> features, MatrixView<const Real> targets);
-  /// Of rounded features, and no more blocks to come: Σ φ over all rows and Σ φtᵀ over those whose targets went along
-  /// (columns × (1 + targets)). The sums are exact.
-  Matrix<double> sums_with_targets();
+  /// Sums of rounded numbers, all of them exact.
+  struct TargetSums {
+    std::vector<double> features;  ///< Σ φ, over all rows
+    std::vector<double> targets;   ///< Σ t, over those whose targets went along
+    Matrix<double> products;       ///< Σ φtᵀ, over the same (columns × targets)
+  };
+  TargetSums sums_with_targets();  ///< no more blocks are to come
 
   /// Moves it into `system` (lower triangle), centred when that has an intercept. Returns what roundings ε have added to
   /// the diagonal and may be taken off again: of bytes, Σεεᵀ has eigenvalues between (√n ± √m)² times 1/12 of the square of

@@ -226,7 +226,7 @@ Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setu
 
 template <class Real>
 void Refinement::open(RowSource& rows, const Setup& setup) {
-  LowGram low = low_gram();
+  LowGram low = low_gram(0);
   const auto op = std::make_shared<RowOperator<Real>>(map_, rows, setup.intercept, setup.memory_bytes, map_.outputs() + 1,
                                                       progress_, &low);
   feature_square_ = op->feature_square();
@@ -242,7 +242,7 @@ void Refinement::open(RowSource& rows, const Setup& setup) {
 template <class Real>
 bool Refinement::open_rounded(RowSource& rows, const Setup& setup) {
   using Operator = RowOperator<Real>;
-  LowGram low = low_gram();
+  LowGram low = low_gram(map_.outputs());
   const auto op = std::make_shared<Operator>(map_, rows, setup.intercept, 0, map_.outputs() + 1, progress_, &low,
                                              Operator::Summed::as_rounded);
   if (!(op->single_unit() <= roughest) || !has_products(op->system())) return false;
@@ -279,14 +279,14 @@ void Refinement::take(LowGram& low, const NormalSystem& system) {
   excess_ = low.move_into(system_);
 }
 
-LowGram Refinement::low_gram() const {
-  return {map_.columns(), block_rows_, gram_, map_.bounds(), map_.outputs()};
+LowGram Refinement::low_gram(Index targets) const {
+  return {map_.columns(), block_rows_, gram_, map_.bounds(), targets};
 }
 
 void Refinement::improve(GramPrecision gram) {
   gram_ = gram;
   system_.gram = {};
-  LowGram low = low_gram();
+  LowGram low = low_gram(0);
   const NormalSystem system = gather_(low);
   take(low, system);
 }

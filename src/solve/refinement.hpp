@@ -86,7 +86,7 @@ class Refinement {
                       RidgeSolution& solution);
   RoundingModel rounding_model(const Systems& systems) const;
 
-  LowGram low_gram() const;
+  LowGram low_gram(Index targets) const;
   GramPrecision gram_;
   bool plain_;
   const FeatureMap& map_;

@@ -23,15 +23,13 @@ Index stretches_for_one(Index rows_to_come) {
   return std::clamp<Index>(rows_to_come / 10'000, 5, 25);
 }
 
-/// One stretch in `every`, of one slot in four where there are many, since each has its own sums, by turns among these; and
-/// of it the chunk with some row: all places of a stretch come up.
+/// One stretch in `every`, by turns among the slots, and of it the chunk with some row: all slots and all places of a
+/// stretch come up. (Of one slot in four, which would take less memory, errors of sorted tables were found too small.)
 bool in_sample(const RoundingSample::Chunk& chunk, Index slots, Index every) {
   constexpr Index slot_rows = FeatureChunks<float>::slot_rows;
-  const Index share = slots < 16 ? 1 : 4;
-  if (chunk.slot % share != 0) return false;
-  const Index turn = chunk.first_row / (slots * slot_rows) + chunk.slot / share;
-  if (turn * share % every >= share) return false;
-  const Index row = turn * share / every * 97 % slot_rows;
+  const Index turn = chunk.first_row / (slots * slot_rows) + chunk.slot;
+  if (turn % every != 0) return false;
+  const Index row = (turn / every * 97) % slot_rows;
   const Index first = chunk.row_in_block % slot_rows;
   return first <= row && row < first + chunk.features.rows;
 }
@@ -135,8 +133,8 @@ SampledErrors RoundingSample::errors(Index size, Index columns,
     seen.square += slot.seen.square;
     if (!slot.difference.empty()) with_rows.push_back(&slot);
   }
-  // Few groups of slots: every one has its own sums of all systems. Where there are many, so many sums take time.
-  const Index groups = std::min<Index>(std::ssize(with_rows), columns < 8 ? 8 : 4);
+  // Few groups of slots: every one has its own sums of all systems.
+  const Index groups = std::min<Index>(std::ssize(with_rows), 8);
   SampledErrors errors;
   errors.columns = columns;
   // Without any, one of no weight, which says nothing.

@@ -20,7 +20,8 @@ constexpr std::size_t at(Index i) {
 }
 
 /// Enough for many threads, within memory: sums of `systems` columns are kept once per slot, in half a gigabyte at most (a
-/// double, and up to three more of the sample of roundings), and the floats of a block would take an eighth.
+/// double, and up to three more of the sample of roundings; every thread has floats of one stretch besides), and the floats
+/// of a block would take an eighth.
 Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
   constexpr double sums_budget = 512e6;
   constexpr double block_budget = 128e6;
@@ -118,11 +119,14 @@ void RowOperator<Real>::accumulate(LowGram* low, Summed summed) {
         }
       },
       low, summed);
-  if (rounded && low->takes_targets()) {
-    const Matrix<double> along = low->sums_with_targets();
+  const bool with_targets = rounded && low->takes_targets();
+  std::vector<double> summed_targets = sums_of_factors(p + 1);  // as they are in the products, where there are no weights
+  if (with_targets) {
+    const LowGram::TargetSums along = low->sums_with_targets();
+    for (Index a = 0; a < p; ++a) summed_targets[at(a + 1)] += along.targets[at(a)];
     for (Index c = 0; c < m; ++c) {
-      products(c, 0) = along(c, 0);
-      for (Index a = 1; a <= p; ++a) products(c, a) += along(c, a);
+      products(c, 0) = along.features[at(c)];
+      for (Index a = 0; a < p; ++a) products(c, a + 1) += along.products(c, a);
     }
   }
   double difference = 0;
@@ -138,10 +142,9 @@ void RowOperator<Real>::accumulate(LowGram* low, Summed summed) {
       s.target_square[at(a)] += sums(slot, 1 + p + a);
     }
   }
-  if (square > 0) {
-    single_unit_ = std::sqrt(difference / square);
-    feature_square_ = square / looked_at;
-  }
+  // Phases that are not finite have features that are none, and bytes that do not show it.
+  single_unit_ = square == 0 ? 0.0 : std::isfinite(square) ? std::sqrt(difference / square) : square;
+  feature_square_ = square > 0 ? square / looked_at : 0.0;
   if (!(s.weight > 0)) fail_argument("there are no rows with positive weight to learn from");
   for (Index c = 0; c < m; ++c) {
     s.mean_feature[at(c)] = products(c, 0);
@@ -162,9 +165,9 @@ void RowOperator<Real>::accumulate(LowGram* low, Summed summed) {
     if (rounded && s.target_square[at(a)] > 0 && is_zero(products.view().col_range(a + 1, 1))) {
       for (Index c = 0; c < m; ++c) s.cross(c, a) = std::numeric_limits<double>::quiet_NaN();
     }
-    const double mean = s.weight * s.mean_target[at(a)];
-    s.target_square[at(a)] -= mean * s.mean_target[at(a)];
-    for (Index c = 0; c < m; ++c) s.cross(c, a) -= mean * s.mean_feature[at(c)];
+    s.target_square[at(a)] -= s.weight * s.mean_target[at(a)] * s.mean_target[at(a)];
+    const double sum = with_targets ? summed_targets[at(a + 1)] / about.scale[at(a)] : s.weight * s.mean_target[at(a)];
+    for (Index c = 0; c < m; ++c) s.cross(c, a) -= sum * s.mean_feature[at(c)];
     s.mean_target[at(a)] += about.pivot[at(a)];
   }
 }
@@ -253,7 +256,7 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
     if (low != nullptr) low->begin_block(rows);
   };
   const auto rounded_with_targets = [&](const Chunk& chunk, MatrixView<const Real> f) {
-    return summed == Summed::as_rounded && low->takes_targets() &&
+    return summed == Summed::as_rounded && low->takes_targets() && chunk.weights.empty() &&
            low->add_with_targets<Real>(chunk.row_in_block, chunk.features, f.col_range(1, cols - 1));
   };
   const auto consume = [&](const Chunk& chunk) {

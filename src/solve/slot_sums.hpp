@@ -49,7 +49,7 @@ class SlotSums {
  private:
   void begin() {
     ones_.assign(static_cast<std::size_t>(columns_), 0.0);
-    if (sums_.rows() < columns_) {
+    if (sums_.rows() < columns_ || sums_.cols() != features_) {
       sums_ = Matrix<double>(columns_, features_);
     } else {
       for (Index k = 0; k < columns_; ++k) std::ranges::fill(sums_.row(k), 0.0);

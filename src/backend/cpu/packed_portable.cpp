@@ -65,7 +65,7 @@ void pack_bytes(std::ptrdiff_t panels, const Real* const* rows, const float* sca
     for (std::ptrdiff_t k = 0; k < 16; ++k) {
       std::uint32_t word = 0;
       for (unsigned r = 0; r < 4; ++r) {
-        // Not a number counts as 0: the sums over these rows will be refused.
+        // Not a number counts as 0: whoever looks at features finds it (RowOperator::single_unit).
         const float scaled = static_cast<float>(rows[r][q * 16 + k]) * scales[q * 16 + k];
         const auto value = std::isnan(scaled) ? 0 : static_cast<std::int32_t>(std::nearbyint(scaled));
         word |= (static_cast<std::uint32_t>(value) & 0xffU) << (8 * r);

@@ -173,6 +173,8 @@ TEST(LowGram, TargetsGoAlongInStepsWhereTheyFit) {
   LowGram low(m, 512, GramPrecision::int8, std::vector<double>(static_cast<std::size_t>(m), 2.0), targets);
   ASSERT_TRUE(low.takes_targets());
   ::Eigen::MatrixXd expected = ::Eigen::MatrixXd::Zero(m, 1 + targets);
+  const auto stepped = [](float v) { return std::nearbyint(static_cast<double>(v) * 0x1p15) * 0x1p-15; };
+  std::vector<double> total(targets, 0.0);
   for (Index first = 0; first < n; first += 512) {
     low.begin_block(std::min<Index>(512, n - first));
     parallel_for(low.tasks(), [&](Index task) { low.run(task); });
@@ -186,16 +188,19 @@ TEST(LowGram, TargetsGoAlongInStepsWhereTheyFit) {
         for (Index c = 0; c < m; ++c) {
           const double phi = rounded(f(i, c), GramPrecision::int8);
           expected(c, 0) += phi;
-          for (Index a = 0; fits && a < targets; ++a)
-            expected(c, 1 + a) += phi * std::nearbyint(static_cast<double>(t(i, a)) * 0x1p15) * 0x1p-15;
+          for (Index a = 0; fits && a < targets; ++a) expected(c, 1 + a) += phi * stepped(t(i, a));
         }
+        for (Index a = 0; fits && a < targets; ++a) total[static_cast<std::size_t>(a)] += stepped(t(i, a));
       }
     }
   }
-  const Matrix<double> sums = low.sums_with_targets();
+  const LowGram::TargetSums sums = low.sums_with_targets();
   for (Index c = 0; c < m; ++c) {
-    for (Index a = 0; a <= targets; ++a) EXPECT_NEAR(sums(c, a), expected(c, a), 1e-11 * 63 * 2 * n);
+    EXPECT_NEAR(sums.features[static_cast<std::size_t>(c)], expected(c, 0), 1e-11 * 63 * 2 * n);
+    for (Index a = 0; a < targets; ++a) EXPECT_NEAR(sums.products(c, a), expected(c, 1 + a), 1e-11 * 63 * 2 * n);
   }
+  for (Index a = 0; a < targets; ++a)
+    EXPECT_EQ(sums.targets[static_cast<std::size_t>(a)], total[static_cast<std::size_t>(a)]);
   NormalSystem system;
   system.intercept = false;
   low.move_into(system);  // the matrix of features alone

@@ -345,6 +345,36 @@ TEST(Refinement, PassesInFloatMeasureTheirErrorOnASample) {
   }
 }
 
+TEST(Refinement, RowsWithARhythmOfPowersOfTwoAreSampled) {
+  const Index n = 30000;
+  const FourierMap map = map_of("gaussian(1)", 3, 1, 100);
+  for (const Index period : {2, 4, 8}) {
+    for (Index quiet = 0; quiet < 2; ++quiet) {  // pieces of 256 rows that have no errors: all of them but one, or one alone
+      SCOPED_TRACE(std::to_string(period) + (quiet == 0 ? ", one lively" : ", one quiet"));
+      Data s = data(n, 3, 1);
+      for (Index i = 0; i < n; ++i) {
+        if ((i / 256 % period == 0) == (quiet == 1)) std::ranges::fill(s.x.row(i), 0.0);
+      }
+      expect_measured(s, map, 40);
+    }
+  }
+}
+
+TEST(Refinement, PhasesThatAreNotFiniteAreRefused) {
+  const FourierMap map = map_of("gaussian(1)", 2, 1, 200);
+  for (const GramPrecision gram : {GramPrecision::int8, GramPrecision::bf16}) {
+    Data s = data(3000, 2, 1);
+    s.x(2000, 1) = 1e308;
+    ArrayRows rows = s.rows();
+    try {
+      Refinement(map, rows, {.gram = gram}, nullptr);
+      FAIL() << words(gram);
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("overflow"), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST(Refinement, NeighboursInASortedTableErrAlike) {
   const FourierMap map = map_of("gaussian(1)", 1, 1, 100);
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
