@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <type_traits>
 
 #include "base/parallel.hpp"
-#include "base/random.hpp"
 #include "base/scale.hpp"
 #include "solve/keep_posterior.hpp"
 #include "solve/output_weights.hpp"
@@ -31,13 +29,6 @@ bool little_left(const NormalSystem& system, const RidgeSolution& solution, doub
     if (!(squares >= 1e-3 * system.target_square[a] && gap <= 1e-6 * squares)) return true;
   }
   return false;
-}
-
-std::vector<double> random_signs(Index count) {
-  const Stream stream(0, "probe");
-  std::vector<double> signs(at(count));
-  for (std::size_t i = 0; i < signs.size(); ++i) signs[i] = (stream.bits(i, 0) & 1U) != 0 ? 1.0 : -1.0;
-  return signs;
 }
 
 /// Whether there is a finite right-hand side for every output that has anything to learn.
@@ -109,99 +100,6 @@ std::vector<GramPrecision> worthwhile_grams(const FeatureMap& map, Precision pas
   if (passes == Precision::double_) grams.push_back(GramPrecision::float32);
   return grams;
 }
-
-/// (γ_k A + ridge) x_k = rhs_k, their preconditioner, and the trace of the hat matrix it implies.
-struct Refinement::Systems {
-  Channels channels;  ///< of constant couplings
-  Matrix<double> rhs;
-  std::vector<double> gain;
-  Matrix<double> factor;        ///< L of the preconditioner; or empty:
-  Matrix<float> single_factor;  ///< the same where float will do; or empty:
-  Eigen eigen;                  ///< the eigenbasis that several gains share
-  double shift = 0;             ///< of the preconditioner, beyond the ridge
-  double trace = 0;
-  double gram_norm = 0;  ///< ‖G‖_F
-
-  /// L in double. Roundings of a factor in float are among what conjugate gradients see of the preconditioner.
-  Matrix<double> take_factor() {
-    if (single_factor.empty()) return std::move(factor);
-    Matrix<double> wide(single_factor.rows(), single_factor.cols());
-    parallel_for(wide.rows(), [&](Index i) { std::ranges::copy(single_factor.row(i), wide.row(i).begin()); });
-    single_factor = {};
-    return wide;
-  }
-
-  /// Whether M has no eigenvalue that is clearly less than the ridge, of which there would be many.
-  bool is_above(double ridge) const {
-    return single_factor.empty() ? is_above<double>(factor, ridge) : is_above<float>(single_factor, ridge);
-  }
-  /// Of M = LLᵀ: inverse iteration from a few random vectors, x = M⁻¹z and xᵀM⁻¹x = ‖L⁻¹x‖².
-  template <class Real>
-  static bool is_above(MatrixView<const Real> l, double ridge) {
-    constexpr Index probes = 4;
-    constexpr double slack = 2e-3;
-    const Stream stream(0, "least eigenvalue");
-    Matrix<Real> x(l.rows, probes);
-    parallel_rows(l.rows, 16 * probes, [&](Index first, Index end) {
-      for (Index i = first; i < end; ++i) {
-        for (Index k = 0; k < probes; ++k)
-          x(i, k) = static_cast<Real>(stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(k)));
-      }
-    });
-    cholesky_solve(l, x.view());
-    Matrix<Real> half = x;
-    solve_lower(l, half.view());
-    for (Index k = 0; k < probes; ++k) {
-      double numerator = 0;
-      double square = 0;
-      for (Index i = 0; i < l.rows; ++i) {
-        numerator += std::pow(static_cast<double>(half(i, k)), 2);
-        square += std::pow(static_cast<double>(x(i, k)), 2);
-      }
-      if (!(numerator * ridge <= (1 + slack) * square)) return false;
-    }
-    return true;
-  }
-
-  /// A right-hand side of random signs, for the largest gain.
-  void add_probe() {
-    const std::vector<double> signs = random_signs(rhs.rows());
-    Matrix<double> wider(rhs.rows(), rhs.cols() + 1);
-    for (Index i = 0; i < rhs.rows(); ++i) {
-      std::ranges::copy(rhs.row(i), wider.row(i).begin());
-      wider(i, rhs.cols()) = signs[at(i)];
-    }
-    rhs = std::move(wider);
-    gain.push_back(*std::ranges::max_element(gain));
-  }
-
-  void precondition(ConstMatrix r, MutMatrix z, double ridge) const {
-    if (!factor.empty()) {
-      for (Index i = 0; i < r.rows; ++i) std::ranges::copy(r.row(i), z.row(i).begin());
-      cholesky_solve(factor, z);
-      return;
-    }
-    if (!single_factor.empty()) {
-      Matrix<float> narrow(r.rows, r.cols);
-      parallel_rows(narrow.rows(), narrow.cols(), [&](Index first, Index end) {
-        for (Index i = first; i < end; ++i) {
-          for (Index k = 0; k < narrow.cols(); ++k) narrow(i, k) = static_cast<float>(r(i, k));
-        }
-      });
-      cholesky_solve(single_factor.view(), narrow.view());
-      parallel_rows(narrow.rows(), narrow.cols(), [&](Index first, Index end) {
-        for (Index i = first; i < end; ++i) std::ranges::copy(narrow.row(i), z.row(i).begin());
-      });
-      return;
-    }
-    Matrix<double> rotated(r.rows, r.cols);
-    gemm<double>(false, false, 1.0, eigen.vectors, r, 0.0, rotated);
-    for (Index i = 0; i < rotated.rows(); ++i) {
-      for (Index k = 0; k < rotated.cols(); ++k) rotated(i, k) /= gain[at(k) % gain.size()] * eigen.values[at(i)] + ridge;
-    }
-    gemm<double>(true, false, 1.0, eigen.vectors, rotated, 0.0, z);
-  }
-};
 
 /// How far features in float may be off (relative) for passes with them to be of use.
 constexpr double roughest = 1e-4;
@@ -291,9 +189,9 @@ void Refinement::improve(GramPrecision gram) {
   take(low, system);
 }
 
-Refinement::Systems Refinement::prepare(double ridge) {
+PreconditionedSystems Refinement::prepare(double ridge) {
   const Coupling& coupling = *system_.coupling;
-  Systems s;
+  PreconditionedSystems s;
   const auto keep = [&]<class Real>(BasicShiftedFactor<Real>&& f, double copies) {
     s.shift = f.jitter;
     s.trace = copies * (static_cast<double>(f.factor.rows()) - ridge * inverse_trace(f.factor));
@@ -360,7 +258,7 @@ Refinement::Systems Refinement::prepare(double ridge) {
   return s;
 }
 
-bool Refinement::holds_ridge(const Systems& systems, double ridge) const {
+bool Refinement::holds_ridge(const PreconditionedSystems& systems, double ridge) const {
   return systems.gram_norm * coupling_square(systems.gain) <= 1e7 * ridge;
 }
 
@@ -374,14 +272,14 @@ double Refinement::coupling_square(const std::vector<double>& gain) const {
   return sum / static_cast<double>(coupling.columns());
 }
 
-double Refinement::row_square(const Systems& systems) const {
+double Refinement::row_square(const PreconditionedSystems& systems) const {
   double means = 0;
   for (const double mean : system_.mean_feature) means += mean * mean;
   const double scalar_square = std::max(feature_square_, means + trace(system_.gram) / system_.weight);
   return coupling_square(systems.gain) * scalar_square;
 }
 
-RoundingModel Refinement::rounding_model(const Systems& systems) const {
+RoundingModel Refinement::rounding_model(const PreconditionedSystems& systems) const {
   // n rows with m features of mean square k/m, each off by u of itself: Zᵀ(Ed) has norm u·k·√(n/m)·‖d‖ and Eᵀ(Zd) u·√k·‖Zd‖
   // where errors are independent. Rows may err alike (a rounded frequency moves them all one way; some are there twice), and
   // so may the features of a row (a rounded input): then Ed has norm u·√(nk/m)·‖d‖ or u·‖Zd‖, and Zᵀ(Ed) ‖Z‖ times that.
@@ -462,7 +360,7 @@ struct Refinement::LastLook {
 RidgeSolution Refinement::solve(const Wish& wish) {
   const Coupling& coupling = *system_.coupling;
   const double ridge = wish.penalty * system_.weight;
-  Systems systems = prepare(ridge);
+  PreconditionedSystems systems = prepare(ridge);
   const Index count = systems.rhs.cols();
   const bool rounded = static_cast<bool>(left_);
   const double scale =
@@ -580,8 +478,8 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   return solution;
 }
 
-void Refinement::finish_exactly(const Systems& systems, Seen& seen, const BlockCgOutcome& outcome, Matrix<double>& theta,
-                                double ridge, RidgeSolution& solution) {
+void Refinement::finish_exactly(const PreconditionedSystems& systems, Seen& seen, const BlockCgOutcome& outcome,
+                                Matrix<double>& theta, double ridge, RidgeSolution& solution) {
   const Coupling& coupling = *system_.coupling;
   solution.weights = Matrix<double>(coupling.columns(), coupling.outputs());
   if (!coupling.is_constant()) {

@@ -4,6 +4,7 @@
 
 #include "solve/block_cg.hpp"
 #include "solve/low_gram.hpp"
+#include "solve/preconditioned_systems.hpp"
 #include "solve/ridge.hpp"
 #include "solve/row_operator.hpp"
 #include "solve/statistics.hpp"
@@ -65,7 +66,6 @@ class Refinement {
   static int choosing_iterations(double tolerance);
 
  private:
-  struct Systems;
   struct Seen;
   struct LastLook;
   template <class Real>
@@ -74,17 +74,17 @@ class Refinement {
   template <class Real>
   bool open_rounded(RowSource& rows, const Setup& setup);
   void take(LowGram& low, const NormalSystem& system);
-  Systems prepare(double ridge);
+  PreconditionedSystems prepare(double ridge);
   /// Whether float, 2⁻²⁴ of the norm of the preconditioner (for which ‖·‖_F stands, some times as large), is finer than the
   /// ridge. Where it is not, a few iterations from b do not tell how good the preconditioner is.
-  bool holds_ridge(const Systems& systems, double ridge) const;
+  bool holds_ridge(const PreconditionedSystems& systems, double ridge) const;
   /// Mean ‖B_c‖² over the columns c, or the largest gain: ‖Φ(x)‖² beside ‖φ(x)‖².
   double coupling_square(const std::vector<double>& gain) const;
-  double row_square(const Systems& systems) const;  ///< mean ‖Φ(x)‖²
+  double row_square(const PreconditionedSystems& systems) const;  ///< mean ‖Φ(x)‖²
   /// Weights, intercept and noise by the exact right-hand side.
-  void finish_exactly(const Systems& systems, Seen& seen, const BlockCgOutcome& outcome, Matrix<double>& theta, double ridge,
-                      RidgeSolution& solution);
-  RoundingModel rounding_model(const Systems& systems) const;
+  void finish_exactly(const PreconditionedSystems& systems, Seen& seen, const BlockCgOutcome& outcome, Matrix<double>& theta,
+                      double ridge, RidgeSolution& solution);
+  RoundingModel rounding_model(const PreconditionedSystems& systems) const;
 
   LowGram low_gram(Index targets) const;
   GramPrecision gram_;
