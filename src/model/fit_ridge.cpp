@@ -116,6 +116,9 @@ void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& opti
 /// Below this the Gram matrix takes no time: features, and multiply-adds (a fifth of a second on two cores).
 constexpr Index refinement_columns = 1000;
 constexpr double refinement_products = 2e10;
+/// Passes multiply by the weights of every target: of 1200 features, 64 targets took 0.60 in place of 0.70 s (float64), 128
+/// of them 0.97 in place of 0.73.
+constexpr Index columns_per_target = 14;
 /// A penalty that a coarse Gram matrix cannot choose (little noise, or a very smooth function) costs another
 /// eigendecomposition, as much as some 40 rows per column: they must be few beside all rows.
 constexpr Index rows_per_column_to_choose = 200;
@@ -125,7 +128,7 @@ constexpr Index rows_per_column_to_choose = 200;
 bool wants_refinement(const FeatureMap& map, Index rows, const FitOptions& options) {
   if (options.precision == "float64" || options.penalty == 0.0) return false;
   if (options.uncertainty == "full") return false;
-  if (map.columns() < refinement_columns) return false;
+  if (map.columns() < refinement_columns || map.columns() < columns_per_target * map.outputs()) return false;
   if (!options.penalty) return is_fast(LowNumber::bf16) && rows >= rows_per_column_to_choose * map.columns();
   const Precision passes = options.precision == "float32" ? Precision::single_ : Precision::double_;
   const auto m = static_cast<double>(map.columns());

@@ -326,6 +326,8 @@ TEST(ChooseSolver, RefinesWhereManyRowsMeetManyFeatures) {
   const FourierMap wide = map_of("gaussian(1)", 2, 1, 2000);
   EXPECT_EQ(choose_solver(wide, 3'999, options).solver, "cholesky");
   EXPECT_EQ(choose_solver(wide, 4'000, options).solver, "refined");
+  EXPECT_EQ(choose_solver(map_of("gaussian(1)", 2, 71, 500), 20'000, options).solver, "refined");
+  EXPECT_EQ(choose_solver(map_of("gaussian(1)", 2, 72, 500), 20'000, options).solver, "cholesky") << "many targets";
   options.uncertainty = "full";
   EXPECT_EQ(choice(40'000), "cholesky") << "exact standard deviations";
   options.uncertainty = "auto";
