@@ -1,5 +1,5 @@
 target_link_libraries(mercer_backend PUBLIC ${CMAKE_DL_LIBS})
-# Instruction sets only on isolated files, chosen at run time (cos_sin_dispatch.cpp, tile_loops_dispatch.cpp, thin_products_dispatch.cpp).
+# Instruction sets only on isolated files, chosen at run time (cos_sin_dispatch.cpp, tile_loops_dispatch.cpp, thin_products_dispatch.cpp, side_by_side_dispatch.cpp).
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(simd_options -O3 -fno-math-errno -fno-trapping-math)
   foreach(loops cos_sin tile_loops thin_products)
