@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/fail.hpp"
@@ -9,6 +10,7 @@
 #include "base/progress.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "model/words.hpp"
 
 namespace mercer {
 namespace {
@@ -100,10 +102,89 @@ Index class_number(double target, Index classes, Index row) {
   return static_cast<Index>(target);
 }
 
+/// The row with the largest weight.
+struct Heaviest {
+  double weight = 0;
+  Index row = 0;
+  Index present = 0;  ///< rows that have any
+
+  void add(const Heaviest& other) {
+    present += other.present;
+    if (!(other.weight > weight)) return;
+    weight = other.weight;
+    row = other.row;
+  }
+  void refuse_alone(double all) const {
+    if (present < 2 || all - weight > 1e-15 * weight) return;
+    fail_argument("row " + std::to_string(row) + " has the weight " + shortest(weight) + ", beside which the " +
+                  counted(present - 1, "other row") + " count for nothing: check the weights");
+  }
+};
+
+/// The largest value of columns whose variance is not finite.
+struct Largest {
+  double value = 0;  ///< its size
+  Index column = 0;
+  Index row = 0;
+
+  void look_at(std::span<const double> values, Index at_row, const std::vector<double>& variance) {
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      if (std::isfinite(variance[j]) || !(std::abs(values[j]) > value)) continue;
+      value = std::abs(values[j]);
+      column = static_cast<Index>(j);
+      row = at_row;
+    }
+  }
+  void refuse(const char* what) const {
+    if (!std::isinf(value * value)) return;
+    fail_argument(std::string(what) + " " + std::to_string(column) + " of row " + std::to_string(row) + " has size " +
+                  shortest(value) + ", too large to be squared: leave the row out, or divide the column by a power of ten");
+  }
+};
+
+/// Columns that are not constant, though their variance is none that a double can hold.
+void refuse_tiny(const std::vector<double>& variance, ConstMatrix sample, const std::vector<double>& weight,
+                 const char* what) {
+  for (Index j = 0; j < sample.cols; ++j) {
+    if (variance[at(j)] >= std::numeric_limits<double>::min()) continue;
+    double least = std::numeric_limits<double>::infinity();
+    double most = -least;
+    for (Index i = 0; i < sample.rows; ++i) {
+      if (!(weight[at(i)] > 0)) continue;
+      least = std::min(least, sample(i, j));
+      most = std::max(most, sample(i, j));
+    }
+    const double range = most - least;
+    if (!(range > 1e-13 * std::max(std::abs(least), std::abs(most)))) continue;  // constant, as scale_of has it
+    fail_argument("the values of " + std::string(what) + " " + std::to_string(j) + " differ by " + rounded(range) +
+                  ", too little to be squared: multiply the column by a power of ten");
+  }
+}
+
 /// A scale that does not turn rounding noise into signal: columns that are constant up to 1e-13 of their size keep 1.
 double scale_of(double variance, double mean) {
   const double deviation = std::sqrt(variance);
   return deviation > 1e-13 * std::abs(mean) && deviation > 0 && std::isfinite(deviation) ? deviation : 1.0;
+}
+
+/// Nothing that is learned from squares beyond the range of doubles would be right. One more pass where there are any.
+void refuse_extremes(RowSource& rows, const RowSummary& summary) {
+  refuse_tiny(summary.input_variance, summary.sample, summary.sample_weight, "input");
+  refuse_tiny(summary.target_variance, summary.target_sample, summary.sample_weight, "target");
+  const auto finite = [](double v) { return std::isfinite(v); };
+  if (std::ranges::all_of(summary.input_variance, finite) && std::ranges::all_of(summary.target_variance, finite)) return;
+  Largest input;
+  Largest target;
+  RowBlock block;
+  rows.rewind();
+  while (rows.next(4096, block)) {
+    for (Index i = 0; i < block.rows(); ++i) {
+      input.look_at(block.inputs.row(i), block.first_row + i, summary.input_variance);
+      target.look_at(block.targets.row(i), block.first_row + i, summary.target_variance);
+    }
+  }
+  input.refuse("input");
+  target.refuse("target");
 }
 
 }  // namespace
@@ -134,8 +215,9 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
   struct Stretch {
     Moments inputs;
     Moments targets;
+    Heaviest heaviest;
   };
-  const Stretch empty{Moments(rows.input_count()), Moments(rows.target_count())};
+  const Stretch empty{Moments(rows.input_count()), Moments(rows.target_count()), {}};
   Stretch all = empty;
   const Index samples = std::min(n, sample_rows);
   summary.sample = Matrix<double>(samples, rows.input_count());
@@ -162,11 +244,13 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
         check_finite(block.targets.row(i), row, "target");
         stretch.inputs.add(block.inputs.row(i), w);
         stretch.targets.add(block.targets.row(i), w);
+        stretch.heaviest.add({w, row, w > 0 ? 1 : 0});
       }
     });
     for (const Stretch& stretch : stretches) {
       all.inputs.add(stretch.inputs);
       all.targets.add(stretch.targets);
+      all.heaviest.add(stretch.heaviest);
       summary.weight += stretch.inputs.weight;
     }
     for (; next < block.first_row + block.rows(); next = sampled_row(stream, ++sample, samples, n)) {
@@ -179,10 +263,12 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
   }
   if (summary.rows == 0) fail_argument("there are no rows to learn from");
   if (!(summary.weight > 0)) fail_argument("the weights of all rows are 0: there is nothing to learn from");
+  all.heaviest.refuse_alone(summary.weight);
   summary.input_mean = all.inputs.mean;
   summary.input_variance = all.inputs.variance();
   summary.target_mean = all.targets.mean;
   summary.target_variance = all.targets.variance();
+  refuse_extremes(rows, summary);
   return summary;
 }
 

@@ -32,7 +32,8 @@ struct RowSummary {
   Matrix<double> target_sample;       ///< the targets of those rows
   std::vector<double> sample_weight;  ///< their weights
 };
-/// Throws Error naming row and column of the first value that is not finite, or weight that is negative.
+/// Throws Error naming row and column of the first value that is not finite, or weight that is negative; and of columns whose
+/// squares leave the range of doubles, the largest value, or that all are too near each other.
 RowSummary summarize(RowSource& rows, Progress* progress);
 
 /// Standardises each axis; with `shared`, one common scale for all inputs and one for all targets, which keeps curl and

@@ -65,6 +65,54 @@ TEST(Scaling, MomentsAreWeightedMeansAndVariances) {
   expect(s.y, summary.target_mean, summary.target_variance);
 }
 
+/// What `summarize` says of rows that it refuses.
+std::string refusal(Data s) {
+  ArrayRows rows = s.rows();
+  try {
+    summarize(rows, nullptr);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Scaling, RefusesWhatCannotBeSquared) {
+  const Data good = data(600, 2, 1);
+  EXPECT_EQ(refusal(good), "");
+  for (const double size : {1e160, -1e308}) {
+    Data s = good;
+    s.x(317, 1) = size;
+    EXPECT_NE(refusal(s).find("input 1 of row 317 has size 1e+"), std::string::npos) << refusal(s);
+    s.x(20, 1) = -size;  // deviations from the mean overflow before their squares do
+    EXPECT_NE(refusal(s).find("too large to be squared"), std::string::npos) << refusal(s);
+    s = good;
+    s.y(599, 0) = size;
+    EXPECT_NE(refusal(s).find("target 0 of row 599"), std::string::npos) << refusal(s);
+  }
+  const auto times = [&](double factor) {
+    Data s = good;
+    for (double& y : s.y.values()) y *= factor;
+    return refusal(s);
+  };
+  EXPECT_EQ(times(1e150), "");
+  EXPECT_EQ(times(1e-150), "");
+  EXPECT_NE(times(1e-165).find("the values of target 0 differ by"), std::string::npos) << times(1e-165);
+  EXPECT_EQ(times(0), "") << "constant targets have nothing to be squared";
+}
+
+TEST(Scaling, RefusesARowThatOutweighsAllOthers) {
+  Data s = data(600, 2, 1);
+  s.weights.assign(600, 1.0);
+  s.weights[5] = 1e10;
+  EXPECT_EQ(refusal(s), "") << "most of the weight is not all of it";
+  s.weights[5] = 1e308;
+  EXPECT_NE(refusal(s).find("row 5 has the weight 1e+308, beside which the 599 other rows"), std::string::npos)
+      << refusal(s);
+  s.weights.assign(600, 0.0);
+  s.weights[5] = 1e308;
+  EXPECT_EQ(refusal(s), "") << "a row alone";
+}
+
 TEST(Scaling, StandardizesEachAxisOrAllAlike) {
   Data s = data(500, 2, 2);
   for (Index i = 0; i < 500; ++i) {
