@@ -58,7 +58,8 @@ const std::vector<OptionSpec>& option_table() {
        "auto (float64 answers, by coarser Gram matrices and refinement where that is faster), float64 (nothing else), or "
        "float32 for speed at about 1e-5 relative accuracy"},
       {"--uncertainty", "U", "auto",
-       "what to keep for predict --std: full (exact), samples, none; auto: full up to 4096 unknowns"},
+       "what to keep for predict --std: full (exact), samples (64 draws), none; auto: full up to 4096 unknowns (2048 where "
+       "outputs have different gains), of the coarse Gram matrix where the fit is refined"},
       {"--tolerance", "T", "auto", "admm stops at this relative duality gap (1e-4), cg at this relative residual (1e-10)"},
       {"--passes", "N", "20", "sgd, adam: passes over the rows"},
       {"--no-standardize", "", "", "use inputs and targets as they are"},

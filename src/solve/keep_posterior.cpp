@@ -54,6 +54,12 @@ void keep_channels(const Channels& channels, const std::vector<Index>& run, bool
     add_channel_draws(draws(factor, "posterior " + std::to_string(j)), channels.factor, j, posterior.factor);
 }
 
+void keep_eigen(Eigen&& eigen, Posterior& posterior) {
+  posterior.kind = Posterior::Kind::eigen;
+  posterior.factor = std::move(eigen.vectors);
+  posterior.spectrum = std::move(eigen.values);
+}
+
 void keep_coupled(const Coupling& coupling, Uncertainty keep, Matrix<double>&& factor, Posterior& posterior) {
   if (keep == Uncertainty::none) return;
   if (keep == Uncertainty::full) {

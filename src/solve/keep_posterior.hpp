@@ -10,10 +10,13 @@ namespace mercer {
 
 void keep_posterior_base(const NormalSystem& system, double ridge, Posterior& posterior);
 
-/// For the channels of one `run` of equal gains γ: L of γG + ridge. Only one run can be kept exactly (`alone`); the draws of
+/// For the channels of one `run` of equal gains γ: L of γG + ridge. Only one run can be kept so (`alone`); the draws of
 /// several add up, one call after the other.
 void keep_channels(const Channels& channels, const std::vector<Index>& run, bool alone, Uncertainty keep,
                    Matrix<double>&& factor, Posterior& posterior);
+
+/// For channels of several gains, exactly: G = UΛUᵀ serves them all.
+void keep_eigen(Eigen&& eigen, Posterior& posterior);
 
 /// For coupled outputs: L of the whole normal matrix.
 void keep_coupled(const Coupling& coupling, Uncertainty keep, Matrix<double>&& factor, Posterior& posterior);

@@ -77,9 +77,9 @@ void centre(const Posterior& posterior, MutMatrix phi) {
 
 }  // namespace
 
-Uncertainty resolve(Uncertainty wish, Index parameters) {
+Uncertainty resolve(Uncertainty wish, Index parameters, Index limit) {
   if (wish != Uncertainty::automatic) return wish;
-  return parameters <= full_posterior_limit ? Uncertainty::full : Uncertainty::samples;
+  return parameters <= limit ? Uncertainty::full : Uncertainty::samples;
 }
 
 void Posterior::set_draw(Index s, ConstMatrix deviation) {

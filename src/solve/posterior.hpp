@@ -9,15 +9,16 @@ namespace mercer {
 
 /// What to keep for predictive standard deviations.
 enum class Uncertainty {
-  automatic,  ///< full up to 4096 parameters, samples beyond
+  automatic,  ///< full up to 4096 unknowns (2048 where that takes an eigenbasis), samples beyond
   full,       ///< a factor of the posterior precision: exact
   samples,    ///< 64 draws of the posterior: relative error of a standard deviation about 9 %
   none,
 };
 constexpr Index full_posterior_limit = 4096;
+constexpr Index full_eigen_limit = 2048;  ///< 2000 unknowns: a second; 4000: ten, where their factor takes one
 constexpr Index posterior_samples = 64;
 /// Which of full, samples, none it is for a model of this many parameters.
-Uncertainty resolve(Uncertainty wish, Index parameters);
+Uncertainty resolve(Uncertainty wish, Index parameters, Index limit = full_posterior_limit);
 
 /// The spread of f(x) under the Gaussian-process reading of ridge: θ ~ N(θ^, σ² M⁻¹), M = ΦΦᵀ + nλI (centred rows).
 /// variance(x)_a is relative to the noise variance σ²_a: multiply by it.

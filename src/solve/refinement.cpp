@@ -250,8 +250,7 @@ PreconditionedSystems Refinement::prepare(double ridge) {
     return s;
   }
   // Several gains share one eigenbasis: γ_k U Λ Uᵀ + ridge.
-  s.eigen = eigh(system_.gram);
-  for (double& value : s.eigen.values) value = std::max(value, 0.0);
+  s.eigen = gram_eigen(system_.gram);
   for (const double gain : s.gain) {
     for (const double value : s.eigen.values) s.trace += gain * value / (gain * value + ridge);
   }
@@ -471,9 +470,7 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   } else if (systems.eigen.values.empty()) {
     keep_channels(systems.channels, systems.channels.order, true, keep, systems.take_factor(), solution.posterior);
   } else {
-    solution.posterior.kind = Posterior::Kind::eigen;
-    solution.posterior.factor = std::move(systems.eigen.vectors);
-    solution.posterior.spectrum = std::move(systems.eigen.values);
+    keep_eigen(std::move(systems.eigen), solution.posterior);
   }
   return solution;
 }

@@ -42,6 +42,8 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
   const auto runs = equal_gain_runs(ch);
   const Index m = system.gram.rows();
   Matrix<double> theta(m, ch.factor.cols());
+  keep = resolve(keep, m, runs.size() > 1 ? full_eigen_limit : full_posterior_limit);
+  const bool by_eigen = keep == Uncertainty::full && runs.size() > 1;
   for (const auto& run : runs) {
     const double gain = ch.gain[at(run.front())];
     ShiftedFactor f = factor_shifted(system.gram, gain, ridge, m > eigen_rescue_limit ? Shift::rounded : Shift::never);
@@ -55,8 +57,9 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
       for (std::size_t r = 0; r < run.size(); ++r) theta(c, run[r]) = x(c, static_cast<Index>(r));
     }
     trace += static_cast<double>(run.size()) * (static_cast<double>(m) - ridge * inverse_trace(f.factor));
-    keep_channels(ch, run, runs.size() == 1, keep, std::move(f.factor), solution.posterior);
+    keep_channels(ch, run, runs.size() == 1, by_eigen ? Uncertainty::none : keep, std::move(f.factor), solution.posterior);
   }
+  if (by_eigen) keep_eigen(gram_eigen(system.gram), solution.posterior);
   gemm<double>(false, true, 1.0, theta, ch.factor, 0.0, solution.weights);
 }
 
@@ -70,10 +73,16 @@ void solve_cholesky_coupled(const NormalSystem& system, double ridge, Uncertaint
   cholesky_solve(f.factor, theta);
   coupling.expand(theta.values(), solution.weights);
   trace = static_cast<double>(coupling.parameters()) - ridge * inverse_trace(f.factor);
-  keep_coupled(coupling, keep, std::move(f.factor), solution.posterior);
+  keep_coupled(coupling, resolve(keep, coupling.parameters()), std::move(f.factor), solution.posterior);
 }
 
 }  // namespace
+
+Eigen gram_eigen(ConstMatrix gram) {
+  Eigen eigen = eigh(gram);
+  for (double& value : eigen.values) value = std::max(value, 0.0);
+  return eigen;
+}
 
 Channels channels(const NormalSystem& system) {
   Channels ch;
@@ -135,7 +144,6 @@ RidgeSolution solve_cholesky(const NormalSystem& system, double penalty, Uncerta
   solution.solver = "cholesky";
   solution.weights = Matrix<double>(coupling.columns(), coupling.outputs());
   keep_posterior_base(system, ridge, solution.posterior);
-  keep = resolve(keep, coupling.is_constant() ? coupling.columns() : coupling.parameters());
   double trace = 0;
   try {
     if (coupling.is_constant()) {
@@ -160,19 +168,17 @@ RidgeSolution solve_cholesky(const NormalSystem& system, double penalty, Uncerta
 EigenSystem::EigenSystem(const NormalSystem& system) : system_(system) {
   const Coupling& coupling = *system.coupling;
   if (coupling.is_constant()) {
-    eigen_ = eigh(system.gram);
+    eigen_ = gram_eigen(system.gram);
     const Channels ch = channels(system);
     rotated_ = Matrix<double>(ch.rhs.rows(), ch.rhs.cols());
     gemm<double>(false, false, 1.0, eigen_.vectors, ch.rhs, 0.0, rotated_);
   } else {
-    eigen_ = eigh(coupling.normal_matrix(system.gram));
+    eigen_ = gram_eigen(coupling.normal_matrix(system.gram));
     Matrix<double> rhs(coupling.parameters(), 1);
     coupling.contract(system.cross, rhs.values());
     rotated_ = Matrix<double>(rhs.rows(), 1);
     gemm<double>(false, false, 1.0, eigen_.vectors, rhs, 0.0, rotated_);
   }
-  // Rounding leaves tiny negative eigenvalues; a Gram matrix has none.
-  for (double& value : eigen_.values) value = std::max(value, 0.0);
 }
 
 RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
@@ -212,14 +218,12 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
     solution.posterior.kind = Posterior::Kind::cholesky;
     solution.posterior.factor = factor_shifted(system_.gram, gain.front(), ridge, Shift::rounded).factor;
   } else if (constant) {
-    solution.posterior.kind = Posterior::Kind::eigen;
-    solution.posterior.factor = eigen_.vectors;
-    solution.posterior.spectrum = eigen_.values;
+    keep_eigen(Eigen(eigen_), solution.posterior);
   } else {
     RidgeSolution factored;
     double ignored = 0;
     factored.weights = Matrix<double>(coupling.columns(), coupling.outputs());
-    solve_cholesky_coupled(system_, ridge, resolve(keep, coupling.parameters()), Shift::rounded, factored, ignored);
+    solve_cholesky_coupled(system_, ridge, keep, Shift::rounded, factored, ignored);
     keep_posterior_base(system_, ridge, factored.posterior);
     solution.posterior = std::move(factored.posterior);
   }

@@ -39,6 +39,9 @@ Channels channels(const NormalSystem& system);
 /// First channel of each run of equal gains in channels.order.
 std::vector<std::vector<Index>> equal_gain_runs(const Channels& channels);
 
+/// Of a Gram matrix, which has no negative eigenvalues: rounding leaves tiny ones.
+Eigen gram_eigen(ConstMatrix gram);
+
 /// Cholesky of the (structured) normal matrix; recovers by an eigenvalue solve when it is not positive definite.
 RidgeSolution solve_cholesky(const NormalSystem& system, double penalty, Uncertainty keep);
 

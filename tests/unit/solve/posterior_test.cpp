@@ -110,7 +110,7 @@ TEST(Posterior, CovarianceIsThatOfTheDenseProblem) {
       const NormalSystem system = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), intercept);
       for (const RidgeSolution& solution :
            {solve_cholesky(system, penalty, Uncertainty::full), EigenSystem(system).solve(penalty, Uncertainty::full)}) {
-        if (solution.posterior.kind == Posterior::Kind::samples) continue;  // several gains have no one factor
+        ASSERT_NE(solution.posterior.kind, Posterior::Kind::samples) << c.name;
         Matrix<double> phi = features(map, x);
         Matrix<double> variance(x.rows, c.outputs);
         solution.posterior.variance(map.coupling(), phi, variance);
@@ -161,6 +161,8 @@ TEST(Posterior, AutomaticKeepsAllUpToALimit) {
   EXPECT_EQ(resolve(Uncertainty::automatic, full_posterior_limit), Uncertainty::full);
   EXPECT_EQ(resolve(Uncertainty::automatic, full_posterior_limit + 1), Uncertainty::samples);
   EXPECT_EQ(resolve(Uncertainty::none, 1), Uncertainty::none);
+  EXPECT_EQ(resolve(Uncertainty::automatic, full_eigen_limit + 1, full_eigen_limit), Uncertainty::samples);
+  EXPECT_EQ(resolve(Uncertainty::full, full_eigen_limit + 1, full_eigen_limit), Uncertainty::full);
 }
 
 }  // namespace
