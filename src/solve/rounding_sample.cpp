@@ -133,29 +133,31 @@ SampledErrors RoundingSample::errors(Index size, Index columns,
     seen.square += slot.seen.square;
     if (!slot.difference.empty()) with_rows.push_back(&slot);
   }
-  // Few groups of slots: every one has its own sums of all systems.
-  const Index groups = std::min<Index>(std::ssize(with_rows), 8);
+  // Few groups of slots: every one has its own sums of all systems. Without any, one of no weight, which says nothing.
+  const Index groups = std::clamp<Index>(std::ssize(with_rows), 1, 8);
   SampledErrors errors;
-  errors.columns = columns;
-  // Without any, one of no weight, which says nothing.
-  errors.groups = Matrix<double>(size, columns * std::max<Index>(1, groups));
+  errors.groups.resize(at(groups));
   const Index m = w_.cols();
-  Matrix<double> sums(groups * m, w_.rows());
-  constexpr Index tile = 64;  // of sums, which are written across
-  const Index tiles = (m + tile - 1) / tile;
-  parallel_for(groups * tiles, [&](Index task) {
-    const Index group = task / tiles;
-    const Index first = task % tiles * tile;
-    const Index end = std::min(m, first + tile);
+  parallel_for(groups, [&](Index group) {
+    thread_local Matrix<double> sums;  // m × k
+    if (sums.rows() != m || sums.cols() != w_.rows()) {
+      sums = Matrix<double>(m, w_.rows());
+    } else {
+      std::ranges::fill(sums.values(), 0.0);
+    }
+    constexpr Index tile = 64;  // of sums, which are written across
     for (Index k = group; k < std::ssize(with_rows); k += groups) {
       const Slot& slot = *with_rows[at(k)];
-      for (Index j = 0; j < sums.cols(); ++j) {
-        for (Index c = first; c < end; ++c)
-          sums(group * m + c, j) += slot.difference(j, c) - mean_[at(c)] * slot.ones[at(j)];
+      for (Index first = 0; first < m; first += tile) {
+        for (Index j = 0; j < sums.cols(); ++j) {
+          for (Index c = first; c < std::min(m, first + tile); ++c)
+            sums(c, j) += slot.difference(j, c) - mean_[at(c)] * slot.ones[at(j)];
+        }
       }
     }
+    errors.groups[at(group)] = Matrix<double>(size, columns);
+    reduce(sums, errors.groups[at(group)]);
   });
-  parallel_for(groups, [&](Index group) { reduce(sums.view().row_range(group * m, m), errors.group(group)); });
   errors.alike = passed.sum / seen.sum;
   errors.by_chance = passed.square / seen.square;
   return errors;

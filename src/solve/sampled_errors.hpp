@@ -15,13 +15,10 @@ using BlockOperator = std::function<void(ConstMatrix in, MutMatrix out)>;
 ///     ‖·‖² ≈ R²·(‖Σg‖² - V) + Q·V,
 /// stretches that err alike and stretches that err by chance. There are several such sums.
 struct SampledErrors {
-  Index columns = 0;      ///< the number of sums
-  Matrix<double> groups;  ///< size × G·columns: g of every sum, for the first group, for the second, …
-  double alike = 1;       ///< R
-  double by_chance = 1;   ///< Q
-  double caution = 1;     ///< what estimates are multiplied by
-
-  MutMatrix group(Index g) { return groups.view().col_range(g * columns, columns); }
+  std::vector<Matrix<double>> groups;  ///< g of every sum, as columns; each is made by the thread that fills it
+  double alike = 1;                    ///< R
+  double by_chance = 1;                ///< Q
+  double caution = 1;                  ///< what estimates are multiplied by
 
   /// Those of sum k times factor[k].
   void scale(const std::vector<double>& factor);
@@ -38,8 +35,10 @@ struct SampledErrors {
   Weighed weigh(const BlockOperator& inverse) const;
 
  private:
+  Index size() const { return groups.empty() ? 0 : groups.front().rows(); }
+  Index columns() const { return groups.empty() ? 0 : groups.front().cols(); }  ///< the number of sums
   /// √(uᵀv) of the sums, given what each of them is for every group.
-  std::vector<double> estimate(ConstMatrix u, ConstMatrix v) const;
+  std::vector<double> estimate(const std::vector<ConstMatrix>& u, const std::vector<ConstMatrix>& v) const;
 };
 
 }  // namespace mercer

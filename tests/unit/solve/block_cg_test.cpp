@@ -54,14 +54,15 @@ TEST(BlockCg, WhatIsVouchedForIsTrue) {
       for (Index i = 0; i < out.rows; ++i) norm += out(i, 0) * out(i, 0);
       const double each = noise * std::sqrt(norm / static_cast<double>(out.rows));
       ++passes;
-      SampledErrors errors{.columns = 1, .groups = Matrix<double>(out.rows, 8), .alike = 50, .by_chance = 50, .caution = 3};
+      SampledErrors errors{
+          .groups = std::vector<Matrix<double>>(8, Matrix<double>(out.rows, 1)), .alike = 50, .by_chance = 50, .caution = 3};
       for (Index i = 0; i < out.rows; ++i) {
         const double off = each * problem.stream.normal(static_cast<std::uint64_t>(i), 1 + passes);
         out(i, 0) += off;
         // Other errors of the same kind, as those of a fiftieth of the rows are.
-        for (Index g = 0; g < 8; ++g) {
-          const std::uint64_t draw_of_group = (1U << 20U) + 8 * passes + static_cast<std::uint64_t>(g);
-          errors.groups(i, g) = each / 20 * problem.stream.normal(static_cast<std::uint64_t>(i), draw_of_group);
+        for (std::size_t g = 0; g < 8; ++g) {
+          const std::uint64_t draw_of_group = (1U << 20U) + 8 * passes + g;
+          errors.groups[g](i, 0) = each / 20 * problem.stream.normal(static_cast<std::uint64_t>(i), draw_of_group);
         }
       }
       return errors;

@@ -170,7 +170,7 @@ TEST(BlockCg, RoughApplicationsAndOneToTheSolutionItself) {
       exact(in, truth);
       off(in, out);
       for (Index i = 0; i < in.rows; ++i) truth(i, 0) -= out(i, 0);
-      return SampledErrors{.columns = 1, .groups = truth};
+      return SampledErrors{.groups = {truth}};
     };
     Matrix<double> b(n, 1);
     std::ranges::fill(b.values(), 1.0);
@@ -210,7 +210,7 @@ TEST(BlockCg, ARightHandSideKnownByItsNeighbourAlone) {
       residual ? left(exact, in, truth) : exact(in, truth);
       residual ? left(off, in, out) : off(in, out);
       for (Index i = 0; i < in.rows; ++i) truth(i, 0) -= out(i, 0);
-      return SampledErrors{.columns = 1, .groups = truth};
+      return SampledErrors{.groups = {truth}};
     };
     const BlockOperator look = diagonal(0, looks);
     const BlockOperator off = diagonal(1e-8, rough);
@@ -243,7 +243,7 @@ TEST(BlockCg, ErrorsThatAreUnderstatedAreFoundOut) {
     off(in, out);
     Matrix<double> understated(in.rows, 1);
     understated(0, 0) = 1e-7;
-    return SampledErrors{.columns = 1, .groups = understated};
+    return SampledErrors{.groups = {understated}};
   };
   Matrix<double> b(100, 1);
   std::ranges::fill(b.values(), 1.0);

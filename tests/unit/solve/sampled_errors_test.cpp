@@ -16,13 +16,12 @@ constexpr Index size = 4000;
 /// directions of `size` numbers.
 SampledErrors sample(double alike, double by_chance, Index rows_in_group) {
   const Stream stream(5, "errors");
-  SampledErrors errors{.columns = 1, .groups = Matrix<double>(size, 8), .alike = 50, .by_chance = 50};
+  SampledErrors errors{.groups = std::vector<Matrix<double>>(8, Matrix<double>(size, 1)), .alike = 50, .by_chance = 50};
   for (Index i = 0; i < size; ++i) {
     const auto row = static_cast<std::uint64_t>(i);
-    for (Index g = 0; g < 8; ++g) {
-      errors.groups(i, g) =
-          alike * static_cast<double>(rows_in_group) * stream.normal(row, 100) +
-          by_chance * std::sqrt(static_cast<double>(rows_in_group)) * stream.normal(row, static_cast<std::uint64_t>(g));
+    for (std::size_t g = 0; g < 8; ++g) {
+      errors.groups[g](i, 0) = alike * static_cast<double>(rows_in_group) * stream.normal(row, 100) +
+                               by_chance * std::sqrt(static_cast<double>(rows_in_group)) * stream.normal(row, g);
     }
   }
   return errors;
@@ -66,11 +65,11 @@ TEST(SampledErrors, InAnotherNormAndOfSums) {
 /// Two sums side by side are what each of them is alone, with a matrix of its own.
 TEST(SampledErrors, OfSeveralSums) {
   const SampledErrors one = sample(0.1, 1, 30);
-  SampledErrors two{.columns = 2, .groups = Matrix<double>(size, 16), .alike = 50, .by_chance = 50};
+  SampledErrors two{.groups = std::vector<Matrix<double>>(8, Matrix<double>(size, 2)), .alike = 50, .by_chance = 50};
   for (Index i = 0; i < size; ++i) {
-    for (Index g = 0; g < 8; ++g) {
-      two.group(g)(i, 0) = one.groups(i, g);
-      two.group(g)(i, 1) = 5 * one.groups(i, g);
+    for (std::size_t g = 0; g < 8; ++g) {
+      two.groups[g](i, 0) = one.groups[g](i, 0);
+      two.groups[g](i, 1) = 5 * one.groups[g](i, 0);
     }
   }
   const BlockOperator inverses = [](ConstMatrix in, MutMatrix out) {
@@ -93,7 +92,7 @@ TEST(SampledErrors, OfSeveralSums) {
 
 TEST(SampledErrors, WhatIsNotFiniteSaysNothing) {
   SampledErrors errors = sample(0.1, 1, 30);
-  errors.groups(7, 3) = std::numeric_limits<double>::quiet_NaN();
+  errors.groups[3](7, 0) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(std::isinf(errors.norms().front()));
   errors = sample(0.1, 1, 30);
   errors.alike = std::numeric_limits<double>::infinity();  // no weight in the sample
