@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <type_traits>
 #include <vector>
 
 #include "base/fail.hpp"
@@ -64,7 +65,8 @@ FeatureChunks<Real>::FeatureChunks(const FeatureMap& map, RowSource& rows, Index
 
 template <class Real>
 Index FeatureChunks<Real>::chunk_rows() const {
-  constexpr Index cache_bytes = Index{3} << 18;
+  // Sums of all features are read and written for every chunk, those of doubles with little to do between.
+  constexpr Index cache_bytes = std::is_same_v<Real, float> ? Index{3} << 18 : Index{1} << 20;
   const Index rows = cache_bytes / (static_cast<Index>(sizeof(Real)) * std::max<Index>(1, map_.columns()));
   return std::clamp<Index>(rows / 8 * 8, 8, slot_rows);
 }

@@ -46,6 +46,7 @@ CpuFeatures cpu_features() {
                     __builtin_cpu_supports("avx512cd");
   features.avx512_bf16 = features.avx512 && __builtin_cpu_supports("avx512bf16");
   features.fast_bf16 = features.avx512_bf16 && __builtin_cpu_is("amd");
+  features.ample_loads = features.avx512 && __builtin_cpu_is("amd");
   features.avx512_vnni = features.avx512 && __builtin_cpu_supports("avx512vnni");
   features.amx_bf16 = amx_allowed(amx_bf16);
   features.amx_int8 = amx_allowed(amx_int8);
