@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/fail.hpp"
@@ -400,7 +401,12 @@ double median_distance(const RowSummary& summary, const Scaling& scaling) {
 }
 
 ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCoding& coding)
-    : raw_(raw), scaling_(scaling), coding_(coding) {
+    : raw_(raw),
+      scaling_(scaling),
+      coding_(coding),
+      keeps_(raw.row_count() >= 0 &&
+             static_cast<double>(raw.row_count()) * static_cast<double>(input_count() + target_count()) <=
+                 static_cast<double>(most_kept_bytes / sizeof(double))) {
   const auto inputs = static_cast<Index>(scaling.input_shift.size());
   const Index targets = coding.classifies() ? 1 : static_cast<Index>(scaling.target_shift.size());
   if (raw.input_count() != inputs || raw.target_count() != targets) {
@@ -411,35 +417,60 @@ ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCodin
 }
 
 bool ScaledRows::next(Index max_rows, RowBlock& block) {
-  if (!raw_.next(max_rows, block)) return false;
-  const Index n = block.rows();
-  if (inputs_.rows() < n) {
-    inputs_ = Matrix<double>(n, input_count());
-    targets_ = Matrix<double>(n, target_count());
+  if (complete_) return give(std::min(max_rows, row_count() - position_), block);
+  if (!raw_.next(max_rows, block)) {
+    complete_ = keeps_ && position_ == row_count();
+    return false;
   }
-  for_checked_rows(n, [&](Index first, Index end) { scale(block, first, end); });
-  block.inputs = inputs_.view().row_range(0, n);
-  block.targets = targets_.view().row_range(0, n);
+  const Index n = block.rows();
+  keeps_ = keeps_ && position_ + n <= row_count();  // a source that has more rows than it says is none to keep
+  const Index room = keeps_ ? row_count() : n;
+  if (inputs_.rows() < room) {
+    inputs_ = Matrix<double>(room, input_count());
+    targets_ = Matrix<double>(room, target_count());
+  }
+  const Index first = keeps_ ? position_ : 0;
+  for_checked_rows(n, [&](Index begin, Index end) { scale(block, begin, end, first); });
+  if (!keeps_) {
+    block.inputs = inputs_.view().row_range(0, n);
+    block.targets = targets_.view().row_range(0, n);
+    return true;
+  }
+  if (!block.weights.empty()) {
+    weights_.resize(at(room), 1.0);
+    std::ranges::copy(block.weights, weights_.begin() + position_);
+  }
+  return give(n, block);
+}
+
+bool ScaledRows::give(Index rows, RowBlock& block) {
+  if (rows == 0) return false;
+  block.first_row = position_;
+  block.inputs = std::as_const(inputs_).view().row_range(position_, rows);
+  block.targets = std::as_const(targets_).view().row_range(position_, rows);
+  block.weights = std::span<const double>(weights_);
+  if (!weights_.empty()) block.weights = block.weights.subspan(at(position_), at(rows));
+  position_ += rows;
   return true;
 }
 
-void ScaledRows::scale(const RowBlock& block, Index begin, Index end) {
+void ScaledRows::scale(const RowBlock& block, Index begin, Index end, Index first) {
   const Index p = target_count();
   for (Index i = begin; i < end; ++i) {
     const Index row = block.first_row + i;
     check_finite(block.inputs.row(i), row, "input");
     check_finite(block.targets.row(i), row, "target");
     for (Index k = 0; k < inputs_.cols(); ++k) {
-      inputs_(i, k) = (block.inputs(i, k) - scaling_.input_shift[at(k)]) / scaling_.input_scale[at(k)];
+      inputs_(first + i, k) = (block.inputs(i, k) - scaling_.input_shift[at(k)]) / scaling_.input_scale[at(k)];
     }
     if (coding_.classifies()) {
       const Matrix<double>& codes = coding_.codes;
-      std::ranges::copy(codes.row(class_number(block.targets(i, 0), codes.rows(), row)), targets_.row(i).begin());
+      std::ranges::copy(codes.row(class_number(block.targets(i, 0), codes.rows(), row)), targets_.row(first + i).begin());
       continue;
     }
     for (Index a = 0; a < p; ++a) {
       const Index t = a / coding_.copies;
-      targets_(i, a) = (block.targets(i, t) - scaling_.target_shift[at(t)]) / scaling_.target_scale[at(t)];
+      targets_(first + i, a) = (block.targets(i, t) - scaling_.target_shift[at(t)]) / scaling_.target_scale[at(t)];
     }
   }
 }

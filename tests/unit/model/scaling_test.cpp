@@ -195,6 +195,66 @@ TEST(Scaling, RefusesWhatIsNotFiniteNamingTheRow) {
   }
 }
 
+/// Counts what is read of some rows, and may keep how many there are to itself.
+class CountedRows : public RowSource {
+ public:
+  CountedRows(ArrayRows rows, bool tells) : rows_(std::move(rows)), tells_(tells) {}
+  Index input_count() const override { return rows_.input_count(); }
+  Index target_count() const override { return rows_.target_count(); }
+  Index row_count() const override { return tells_ ? rows_.row_count() : -1; }
+  bool next(Index max_rows, RowBlock& block) override {
+    const bool any = rows_.next(max_rows, block);
+    if (any) read += block.rows();
+    return any;
+  }
+  void rewind() override { rows_.rewind(); }
+  Index read = 0;
+
+ private:
+  ArrayRows rows_;
+  bool tells_;
+};
+
+TEST(ScaledRows, SmallTablesAreReadOnce) {
+  Data s = data(1000, 3, 2);
+  s.weights.resize(1000);
+  for (Index i = 0; i < 1000; ++i) s.weights[static_cast<std::size_t>(i)] = 1 + static_cast<double>(i % 7);
+  const TargetCoding none;
+  for (const bool weighted : {false, true}) {
+    for (const bool tells : {true, false}) {
+      ArrayRows plain(s.x, s.y, weighted ? std::span<const double>(s.weights) : std::span<const double>());
+      const Scaling scaling = standardizing(summarize(plain, nullptr), false, true);
+      plain.rewind();
+      CountedRows rows(plain, tells);
+      ScaledRows scaled(rows, scaling, none);
+      RowBlock block;
+      ASSERT_TRUE(scaled.next(300, block));  // a look at some of them, as plans take
+      scaled.rewind();
+      for (const Index at_once : {400, 1000, 7, 999}) {
+        scaled.rewind();
+        Index seen = 0;
+        while (scaled.next(at_once, block)) {
+          EXPECT_EQ(block.first_row, seen);
+          ASSERT_EQ(block.rows(), std::min<Index>(at_once, 1000 - seen));
+          ASSERT_EQ(std::ssize(block.weights), weighted ? block.rows() : 0);
+          for (Index i = 0; i < block.rows(); ++i) {
+            for (Index k = 0; k < 3; ++k) {
+              const auto c = static_cast<std::size_t>(k);
+              EXPECT_EQ(block.inputs(i, k), (s.x(seen + i, k) - scaling.input_shift[c]) / scaling.input_scale[c]);
+            }
+            EXPECT_EQ(block.targets(i, 1), (s.y(seen + i, 1) - scaling.target_shift[1]) / scaling.target_scale[1]);
+            if (!weighted) continue;
+            EXPECT_EQ(block.weights[static_cast<std::size_t>(i)], s.weights[static_cast<std::size_t>(seen + i)]);
+          }
+          seen += block.rows();
+        }
+        EXPECT_EQ(seen, 1000);
+      }
+      EXPECT_EQ(rows.read, tells ? 1300 : 4300) << "a look, and one pass or four";
+    }
+  }
+}
+
 TEST(ScaledRows, GiveScaledBlocksAndCodes) {
   const Data s = data(70, 2, 2);
   ArrayRows rows = s.rows();
