@@ -116,9 +116,15 @@ void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& bef
   const auto width = static_cast<double>(rows_.input_count() + rows_.target_count() + 1);
   const double most_rows = std::min(features / static_cast<double>(std::max<Index>(1, map_.columns())), numbers / width);
   const auto most_blocks = static_cast<Index>(most_rows / static_cast<double>(block_rows()));
-  const Index blocks = std::min(most_blocks, (threads() * stretches_each + slots_ - 1) / slots_);
+  Index blocks = std::max<Index>(1, std::min(most_blocks, (threads() * stretches_each + slots_ - 1) / slots_));
+  if (const Index n = rows_.row_count(); n > 0) {
+    // All of nearly the same size: few rows at the end would leave most of many threads idle.
+    const Index all = (n + block_rows() - 1) / block_rows();
+    const Index times = std::max<Index>(1, (all + blocks / 2) / blocks);
+    blocks = (all + times - 1) / times;
+  }
   // A single slot is worked on by one thread at a time, and what it calls by all of them if it is alone.
-  pass((slots_ == 1 ? 1 : std::max<Index>(1, blocks)) * block_rows(), consume, before, {});
+  pass((slots_ == 1 ? 1 : blocks) * block_rows(), consume, before, {});
 }
 
 template <class Real>
