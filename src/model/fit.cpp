@@ -146,7 +146,11 @@ std::shared_ptr<Model::State> fit_state(RowSource& raw_rows, const Recipe& recip
   if (by_loss(recipe, options)) check_certified(recipe.loss, options);  // before the map is built
   auto state = start_state(recipe);
   state->summary.penalty = options.penalty.value_or(0);
-  ScaledRows rows(raw_rows, state->recipe.scaling, state->coding);
+  // Solvers with feature maps pass over the rows several times; the others take them once.
+  constexpr Index most_kept_bytes = Index{1} << 26;
+  const bool once = !options.gp.kind.empty() || recipe.exact();
+  ScaledRows rows(raw_rows, state->recipe.scaling, state->coding,
+                  once ? 0 : std::min(most_kept_bytes, options.memory_bytes / 16));
   if (!options.gp.kind.empty()) {
     fit_process(rows, options, *state);
     return finished(std::move(state), total);

@@ -81,7 +81,7 @@ struct PackedBlock {
 };
 
 /// Flops per second of all threads, with a block of side³ flops for each: a single one would leave most of many threads
-/// idle. Each thread makes its own: one that cleared them for sixteen took 50 ms.
+/// idle. They are made in parallel: one thread took 50 ms to clear those of sixteen.
 template <class Block>
 double speed() {
   std::vector<std::optional<Block>> blocks(static_cast<std::size_t>(threads()));

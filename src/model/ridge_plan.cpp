@@ -58,7 +58,9 @@ template <class Real>
 RowCosts row_costs(const FeatureMap& map, RowSource& rows, bool may_keep) {
   RowBlock block;
   rows.rewind();
-  const Stopwatch watch;
+  if (!rows.next(sample_rows(), block)) return {};
+  rows.rewind();
+  const Stopwatch watch;  // for the second time: the first makes room
   if (!rows.next(sample_rows(), block)) return {};
   RowCosts costs;
   costs.weighted = !block.weights.empty();
@@ -94,11 +96,14 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
       precision == Precision::single_ ? row_costs<float>(map, rows, may_keep) : row_costs<double>(map, rows, may_keep);
   RidgePlan plan;
   plan.grams = worthwhile_grams(map, precision, row.weighted);
+  const auto keep_first = [&] {
+    if (plan.grams.size() > 1) plan.grams.erase(plan.grams.begin() + 1, plan.grams.end());
+  };
   const bool asked_for = options.solver == "refined";
   if (!options.penalty) {
     // Penalties chosen by bf16 were compared with those of float64 (docs/refinement.md).
     std::erase(plan.grams, GramPrecision::int8);
-    plan.grams.resize(std::min<std::size_t>(1, plan.grams.size()));
+    keep_first();
   }
   if (asked_for && plan.grams.empty()) plan.grams.push_back(GramPrecision::bf16);  // where it is not fast
   const bool any = !plan.grams.empty();
@@ -115,7 +120,7 @@ RidgePlan plan_ridge(const FeatureMap& map, RowSource& rows, Precision precision
   if (options.penalty && !asked_for && n >= many && plan.grams.size() > 1) {
     const bool after_int8 = plan.grams.front() == GramPrecision::int8;
     const double most = after_int8 ? 0.5 * foreseen(GramPrecision::int8) : 1.0;
-    if (foreseen(plan.grams[1]) > most) plan.grams.resize(1);
+    if (foreseen(plan.grams[1]) > most) keep_first();
   }
   const std::string name = precision == Precision::single_ ? "float32" : "float64";
   const std::string direct = "a Gram matrix in " + name + " in one pass";

@@ -32,12 +32,12 @@ Index sampled_row(const Stream& stream, Index sample, Index samples, Index n) {
                                                         static_cast<double>(count)));
 }
 
-/// Weighted means and sums of squared deviations of columns, updated row by row (West 1979): no cancellation at offset 1e6.
+/// Weighted means and variances of columns, updated row by row (West 1979): no cancellation at offset 1e6.
 struct Moments {
-  explicit Moments(Index columns) : mean(at(columns), 0.0), square(at(columns), 0.0) {}
+  explicit Moments(Index columns) : mean(at(columns), 0.0), variance(at(columns), 0.0) {}
   double weight = 0;
   std::vector<double> mean;
-  std::vector<double> square;
+  std::vector<double> variance;  ///< never a sum: large weights and many rows leave it within the range of doubles
 
   void add(std::span<const double> values, double w) {
     if (w == 0) return;
@@ -46,7 +46,7 @@ struct Moments {
     for (std::size_t j = 0; j < mean.size(); ++j) {
       const double delta = values[j] - mean[j];
       mean[j] += share * delta;
-      square[j] += w * delta * (values[j] - mean[j]);
+      variance[j] = (1 - share) * variance[j] + share * delta * ((1 - share) * delta);
     }
   }
   /// Of other rows (Chan, Golub and LeVeque 1983).
@@ -57,13 +57,8 @@ struct Moments {
     for (std::size_t j = 0; j < mean.size(); ++j) {
       const double delta = other.mean[j] - mean[j];
       mean[j] += share * delta;
-      square[j] += other.square[j] + other.weight * delta * (other.mean[j] - mean[j]);
+      variance[j] = (1 - share) * variance[j] + share * delta * ((1 - share) * delta) + share * other.variance[j];
     }
-  }
-  std::vector<double> variance() const {
-    std::vector<double> result = square;
-    for (double& v : result) v = weight > 0 ? v / weight : 0;
-    return result;
   }
 };
 
@@ -137,27 +132,28 @@ struct Largest {
     }
   }
   void refuse(const char* what) const {
-    if (!std::isinf(value * value)) return;
+    if (!(value > 0)) return;
     fail_argument(std::string(what) + " " + std::to_string(column) + " of row " + std::to_string(row) + " has size " +
                   shortest(value) + ", too large to be squared: leave the row out, or divide the column by a power of ten");
   }
 };
 
-/// Columns that are not constant, though their variance is none that a double can hold.
-void refuse_tiny(const std::vector<double>& variance, ConstMatrix sample, const std::vector<double>& weight,
-                 const char* what) {
+/// Targets that are not constant, though their variance is none that a double can hold: they would be taken for constant
+/// ones. (Inputs that vary so little are: there is nothing to be learned from them.)
+void refuse_tiny_targets(const RowSummary& summary) {
+  const ConstMatrix sample = summary.target_sample;
   for (Index j = 0; j < sample.cols; ++j) {
-    if (variance[at(j)] >= std::numeric_limits<double>::min()) continue;
+    if (!(summary.target_variance[at(j)] < std::numeric_limits<double>::min())) continue;
     double least = std::numeric_limits<double>::infinity();
     double most = -least;
     for (Index i = 0; i < sample.rows; ++i) {
-      if (!(weight[at(i)] > 0)) continue;
+      if (!(summary.sample_weight[at(i)] > 0)) continue;
       least = std::min(least, sample(i, j));
       most = std::max(most, sample(i, j));
     }
     const double range = most - least;
     if (!(range > 1e-13 * std::max(std::abs(least), std::abs(most)))) continue;  // constant, as scale_of has it
-    fail_argument("the values of " + std::string(what) + " " + std::to_string(j) + " differ by " + rounded(range) +
+    fail_argument("the values of target " + std::to_string(j) + " differ by " + rounded(range) +
                   ", too little to be squared: multiply the column by a power of ten");
   }
 }
@@ -170,16 +166,18 @@ double scale_of(double variance, double mean) {
 
 /// Nothing that is learned from squares beyond the range of doubles would be right. One more pass where there are any.
 void refuse_extremes(RowSource& rows, const RowSummary& summary) {
-  refuse_tiny(summary.input_variance, summary.sample, summary.sample_weight, "input");
-  refuse_tiny(summary.target_variance, summary.target_sample, summary.sample_weight, "target");
   const auto finite = [](double v) { return std::isfinite(v); };
-  if (std::ranges::all_of(summary.input_variance, finite) && std::ranges::all_of(summary.target_variance, finite)) return;
+  if (std::ranges::all_of(summary.input_variance, finite) && std::ranges::all_of(summary.target_variance, finite)) {
+    refuse_tiny_targets(summary);
+    return;
+  }
   Largest input;
   Largest target;
   RowBlock block;
   rows.rewind();
   while (rows.next(4096, block)) {
     for (Index i = 0; i < block.rows(); ++i) {
+      if (!block.weights.empty() && block.weights[at(i)] == 0) continue;
       input.look_at(block.inputs.row(i), block.first_row + i, summary.input_variance);
       target.look_at(block.targets.row(i), block.first_row + i, summary.target_variance);
     }
@@ -266,9 +264,9 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
   if (!(summary.weight > 0)) fail_argument("the weights of all rows are 0: there is nothing to learn from");
   all.heaviest.refuse_alone(summary.weight);
   summary.input_mean = all.inputs.mean;
-  summary.input_variance = all.inputs.variance();
+  summary.input_variance = all.inputs.variance;
   summary.target_mean = all.targets.mean;
-  summary.target_variance = all.targets.variance();
+  summary.target_variance = all.targets.variance;
   refuse_extremes(rows, summary);
   return summary;
 }
@@ -400,13 +398,13 @@ double median_distance(const RowSummary& summary, const Scaling& scaling) {
   return pairs.empty() ? 1 : weighted_quantile(pairs, total / 2 - together);
 }
 
-ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCoding& coding)
+ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCoding& coding, Index most_kept_bytes)
     : raw_(raw),
       scaling_(scaling),
       coding_(coding),
-      keeps_(raw.row_count() >= 0 &&
-             static_cast<double>(raw.row_count()) * static_cast<double>(input_count() + target_count()) <=
-                 static_cast<double>(most_kept_bytes / sizeof(double))) {
+      keeps_(raw.row_count() >= 0 && static_cast<double>(raw.row_count()) * sizeof(double) *
+                                             static_cast<double>(input_count() + target_count() + 1) <=
+                                         static_cast<double>(most_kept_bytes)) {
   const auto inputs = static_cast<Index>(scaling.input_shift.size());
   const Index targets = coding.classifies() ? 1 : static_cast<Index>(scaling.target_shift.size());
   if (raw.input_count() != inputs || raw.target_count() != targets) {
@@ -417,6 +415,7 @@ ScaledRows::ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCodin
 }
 
 bool ScaledRows::next(Index max_rows, RowBlock& block) {
+  check_stop();
   if (complete_) return give(std::min(max_rows, row_count() - position_), block);
   if (!raw_.next(max_rows, block)) {
     complete_ = keeps_ && position_ == row_count();

@@ -33,7 +33,7 @@ struct RowSummary {
   std::vector<double> sample_weight;  ///< their weights
 };
 /// Throws Error naming row and column of the first value that is not finite, or weight that is negative; and of columns
-/// whose squares leave the range of doubles, the largest value, or that all are too near each other.
+/// whose squares leave the range of doubles, the largest value, or (of targets) that all are too near each other.
 RowSummary summarize(RowSource& rows, Progress* progress);
 
 /// Standardises each axis; with `shared`, one common scale for all inputs and one for all targets, which keeps curl and
@@ -49,11 +49,11 @@ void scale_targets_robustly(const RowSummary& summary, bool shared, Scaling& sca
 double median_distance(const RowSummary& summary, const Scaling& scaling);
 
 /// Rows in scaled units, with coded targets. Refuses rows of another shape than the scaling, values that are not finite
-/// (shards are not summarised before), and class numbers that are none. Small tables are kept as they are after the first
-/// whole pass: reading and scaling them took a twentieth of each pass of sixteen threads.
+/// (shards are not summarised before), and class numbers that are none. Tables that take no more than `most_kept_bytes` are
+/// kept after the first whole pass: reading and scaling them took a twentieth of each pass of sixteen threads.
 class ScaledRows : public RowSource {
  public:
-  ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCoding& coding);
+  ScaledRows(RowSource& raw, const Scaling& scaling, const TargetCoding& coding, Index most_kept_bytes = 0);
   Index input_count() const override { return raw_.input_count(); }
   Index target_count() const override {
     return coding_.classifies() ? coding_.codes.cols() : raw_.target_count() * coding_.copies;
@@ -66,8 +66,6 @@ class ScaledRows : public RowSource {
   }
 
  private:
-  static constexpr Index most_kept_bytes = Index{1} << 26;
-
   /// Rows begin, … of the block, to those from `first` on.
   void scale(const RowBlock& block, Index begin, Index end, Index first);
   /// `rows` rows from the next on.

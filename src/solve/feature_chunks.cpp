@@ -120,7 +120,8 @@ void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& bef
   if (const Index n = rows_.row_count(); n > 0) {
     // All of nearly the same size: few rows at the end would leave most of many threads idle.
     const Index all = (n + block_rows() - 1) / block_rows();
-    const Index times = std::max<Index>(1, (all + blocks / 2) / blocks);
+    const Index most = std::max<Index>(1, most_blocks);
+    const Index times = std::max({Index{1}, (all + most - 1) / most, (all + blocks / 2) / blocks});
     blocks = (all + times - 1) / times;
   }
   // A single slot is worked on by one thread at a time, and what it calls by all of them if it is alone.

@@ -9,10 +9,10 @@
 
 namespace mercer {
 
-/// Passes over the rows as features, in chunks that stay in the second cache: computed, used, forgotten, by whichever thread
-/// is free. Stretches of `slot_rows` rows are dealt to `slots`, a number that sizes alone determine, by turns; the chunks of
-/// a slot come in order and never two at a time, so sums that a consumer keeps per slot and adds in the order of slots do
-/// not depend on the threads.
+/// Passes over the rows as features, in chunks of about the size of the second cache: computed, used, forgotten, by
+/// whichever thread is free. Stretches of `slot_rows` rows are dealt to `slots`, a number that sizes alone determine, by
+/// turns; the chunks of a slot come in order and never two at a time, so sums that a consumer keeps per slot and adds in the
+/// order of slots do not depend on the threads.
 template <class Real>
 class FeatureChunks {
  public:

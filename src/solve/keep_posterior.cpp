@@ -38,10 +38,10 @@ void keep_posterior_base(const NormalSystem& system, double ridge, Posterior& po
   posterior.intercept_variance = system.intercept ? 1 / system.weight : 0;
 }
 
-void keep_channels(const Channels& channels, const std::vector<Index>& run, bool alone, Uncertainty keep,
-                   Matrix<double>&& factor, Posterior& posterior) {
+void keep_channels(const Channels& channels, const std::vector<Index>& run, Uncertainty keep, Matrix<double>&& factor,
+                   Posterior& posterior) {
   if (keep == Uncertainty::none) return;
-  if (keep == Uncertainty::full && alone) {
+  if (keep == Uncertainty::full) {
     posterior.kind = Posterior::Kind::cholesky;
     posterior.factor = std::move(factor);
     return;

@@ -10,10 +10,10 @@ namespace mercer {
 
 void keep_posterior_base(const NormalSystem& system, double ridge, Posterior& posterior);
 
-/// For the channels of one `run` of equal gains γ: L of γG + ridge. Only one run can be kept so (`alone`); the draws of
-/// several add up, one call after the other.
-void keep_channels(const Channels& channels, const std::vector<Index>& run, bool alone, Uncertainty keep,
-                   Matrix<double>&& factor, Posterior& posterior);
+/// For the channels of one `run` of equal gains γ: L of γG + ridge. In full where it is the only one; the draws of several
+/// add up, one call after the other.
+void keep_channels(const Channels& channels, const std::vector<Index>& run, Uncertainty keep, Matrix<double>&& factor,
+                   Posterior& posterior);
 
 /// For channels of several gains, exactly: G = UΛUᵀ serves them all.
 void keep_eigen(Eigen&& eigen, Posterior& posterior);

@@ -468,7 +468,7 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   if (!coupling.is_constant()) {
     keep_coupled(coupling, keep, systems.take_factor(), solution.posterior);
   } else if (systems.eigen.values.empty()) {
-    keep_channels(systems.channels, systems.channels.order, true, keep, systems.take_factor(), solution.posterior);
+    keep_channels(systems.channels, systems.channels.order, keep, systems.take_factor(), solution.posterior);
   } else {
     keep_eigen(std::move(systems.eigen), solution.posterior);
   }

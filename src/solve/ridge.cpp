@@ -43,7 +43,10 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
   const Index m = system.gram.rows();
   Matrix<double> theta(m, ch.factor.cols());
   keep = resolve(keep, m, runs.size() > 1 ? full_eigen_limit : full_posterior_limit);
-  const bool by_eigen = keep == Uncertainty::full && runs.size() > 1;
+  if (keep == Uncertainty::full && runs.size() > 1) {  // first: it may be refused for its size
+    keep_eigen(gram_eigen(system.gram), solution.posterior);
+    keep = Uncertainty::none;
+  }
   for (const auto& run : runs) {
     const double gain = ch.gain[at(run.front())];
     ShiftedFactor f = factor_shifted(system.gram, gain, ridge, m > eigen_rescue_limit ? Shift::rounded : Shift::never);
@@ -57,9 +60,8 @@ void solve_cholesky_channels(const NormalSystem& system, double ridge, Uncertain
       for (std::size_t r = 0; r < run.size(); ++r) theta(c, run[r]) = x(c, static_cast<Index>(r));
     }
     trace += static_cast<double>(run.size()) * (static_cast<double>(m) - ridge * inverse_trace(f.factor));
-    keep_channels(ch, run, runs.size() == 1, by_eigen ? Uncertainty::none : keep, std::move(f.factor), solution.posterior);
+    keep_channels(ch, run, keep, std::move(f.factor), solution.posterior);
   }
-  if (by_eigen) keep_eigen(gram_eigen(system.gram), solution.posterior);
   gemm<double>(false, true, 1.0, theta, ch.factor, 0.0, solution.weights);
 }
 

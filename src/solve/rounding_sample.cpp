@@ -139,12 +139,7 @@ SampledErrors RoundingSample::errors(Index size, Index columns,
   errors.groups.resize(at(groups));
   const Index m = w_.cols();
   parallel_for(groups, [&](Index group) {
-    thread_local Matrix<double> sums;  // m × k
-    if (sums.rows() != m || sums.cols() != w_.rows()) {
-      sums = Matrix<double>(m, w_.rows());
-    } else {
-      std::ranges::fill(sums.values(), 0.0);
-    }
+    Matrix<double> sums(m, w_.rows());
     constexpr Index tile = 64;  // of sums, which are written across
     for (Index k = group; k < std::ssize(with_rows); k += groups) {
       const Slot& slot = *with_rows[at(k)];

@@ -88,7 +88,17 @@ TEST(Scaling, RefusesWhatCannotBeSquared) {
     s = good;
     s.y(599, 0) = size;
     EXPECT_NE(refusal(s).find("target 0 of row 599"), std::string::npos) << refusal(s);
+    s.y(0, 0) = size;  // one after the other: not even their difference is a number
+    s.y(1, 0) = -size;
+    EXPECT_NE(refusal(s).find("too large to be squared"), std::string::npos) << refusal(s);
+    s.weights.assign(600, 1.0);  // rows without weight play no part
+    s.weights[0] = s.weights[1] = s.weights[599] = 0;
+    EXPECT_EQ(refusal(s), "");
   }
+  Data apart = good;  // the squares cannot be summed, and need not
+  for (Index i = 0; i < 600; ++i) apart.y(i, 0) = (i % 2 == 0 ? 1 : -1) * 1.2e154;
+  apart.weights.assign(600, 1e300);
+  EXPECT_EQ(refusal(apart), "");
   const auto times = [&](double factor) {
     Data s = good;
     for (double& y : s.y.values()) y *= factor;
@@ -98,6 +108,12 @@ TEST(Scaling, RefusesWhatCannotBeSquared) {
   EXPECT_EQ(times(1e-150), "");
   EXPECT_NE(times(1e-165).find("the values of target 0 differ by"), std::string::npos) << times(1e-165);
   EXPECT_EQ(times(0), "") << "constant targets have nothing to be squared";
+  Data far = good;  // large, but near each other
+  for (Index i = 0; i < 600; ++i) far.x(i, 0) = 1e155 * (1 + 1e-6 * far.x(i, 0));
+  EXPECT_EQ(refusal(far), "");
+  Data tiny = good;
+  for (Index i = 0; i < 600; ++i) tiny.x(i, 0) *= 1e-170;
+  EXPECT_EQ(refusal(tiny), "") << "inputs that hardly vary are constant";
 }
 
 TEST(Scaling, RefusesARowThatOutweighsAllOthers) {
@@ -226,7 +242,8 @@ TEST(ScaledRows, SmallTablesAreReadOnce) {
       const Scaling scaling = standardizing(summarize(plain, nullptr), false, true);
       plain.rewind();
       CountedRows rows(plain, tells);
-      ScaledRows scaled(rows, scaling, none);
+      constexpr Index enough = 1000 * 6 * 8;  // with a number for the weight of each row
+      ScaledRows scaled(rows, scaling, none, tells ? enough : Index{1} << 40);
       RowBlock block;
       ASSERT_TRUE(scaled.next(300, block));  // a look at some of them, as plans take
       scaled.rewind();
@@ -253,6 +270,44 @@ TEST(ScaledRows, SmallTablesAreReadOnce) {
       EXPECT_EQ(rows.read, tells ? 1300 : 4300) << "a look, and one pass or four";
     }
   }
+}
+
+TEST(ScaledRows, LargeTablesAreReadEveryTime) {
+  const Data s = data(1000, 3, 2);
+  const TargetCoding none;
+  CountedRows rows(ArrayRows(s.x, s.y), true);
+  const Scaling scaling = Scaling::identity(3, 2);
+  ScaledRows scaled(rows, scaling, none, 1000 * 6 * 8 - 1);
+  RowBlock block;
+  for (int pass = 0; pass < 3; ++pass) {
+    scaled.rewind();
+    while (scaled.next(256, block)) EXPECT_EQ(block.inputs(0, 0), s.x(block.first_row, 0));
+  }
+  EXPECT_EQ(rows.read, 3000);
+}
+
+TEST(ScaledRows, CodesAreKeptAsWellAndARefusalIsNoPass) {
+  Matrix<double> x(600, 1);
+  Matrix<double> y(600, 1);
+  for (Index i = 0; i < 600; ++i) y(i, 0) = static_cast<double>(i % 3);
+  y(500, 0) = 7;  // no class
+  TargetCoding coding;
+  coding.codes = Matrix<double>(3, 2, {1, 0, 0, 1, -1, -1});
+  const Scaling plain = Scaling::identity(1, 0);
+  CountedRows rows(ArrayRows(x, y), true);
+  ScaledRows scaled(rows, plain, coding, Index{1} << 30);
+  RowBlock block;
+  const auto pass = [&] {
+    scaled.rewind();
+    while (scaled.next(400, block)) {
+      for (Index i = 0; i < block.rows(); ++i)
+        EXPECT_TRUE(std::ranges::equal(block.targets.row(i), coding.codes.row((block.first_row + i) % 3)));
+    }
+  };
+  EXPECT_THROW(pass(), Error);
+  y(500, 0) = 500 % 3;
+  for (int k = 0; k < 3; ++k) pass();
+  EXPECT_EQ(rows.read, 1200) << "a pass that was refused, and one for all others";
 }
 
 TEST(ScaledRows, GiveScaledBlocksAndCodes) {

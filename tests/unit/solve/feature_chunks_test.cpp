@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include "base/fail.hpp"
@@ -55,6 +56,33 @@ TEST(FeatureChunks, SlotsTakeTurns) {
       busy[slot] = false;
     });
     EXPECT_TRUE(std::ranges::all_of(seen, [](const std::atomic<int>& count) { return count == 1; }));
+  }
+  set_threads(0);
+}
+
+/// Rows come in blocks of nearly the same size, however many threads there are, and slots get the same rows in any case.
+TEST(FeatureChunks, BlocksAreOfNearlyTheSameSize) {
+  constexpr Index n = 50 * slots * FeatureChunks<double>::slot_rows + 5;
+  std::vector<std::vector<Index>> rows_of_slots;
+  for (const auto& [threads, expected] : {std::pair{1, 6}, {2, 3}, {5, 1}, {64, 1}}) {
+    set_threads(threads);
+    Pass pass(n);
+    std::vector<Index> blocks;
+    std::vector<std::vector<Index>> rows(slots);
+    pass.chunks.for_each(
+        [&](const FeatureChunks<double>::Chunk& chunk) {
+          rows[static_cast<std::size_t>(chunk.slot)].push_back(chunk.first_row);
+        },
+        [&](Index, Index count) { blocks.push_back(count); });
+    EXPECT_EQ(std::accumulate(blocks.begin(), blocks.end(), Index{0}), n);
+    const Index parts = std::ssize(blocks);
+    for (const Index block : blocks) {
+      EXPECT_GE(block, n / parts - parts * pass.chunks.block_rows());
+      EXPECT_LE(block, n / parts + pass.chunks.block_rows());
+    }
+    EXPECT_EQ(parts, expected);
+    if (rows_of_slots.empty()) rows_of_slots = rows;
+    EXPECT_EQ(rows, rows_of_slots);
   }
   set_threads(0);
 }
