@@ -11,6 +11,7 @@
 #include "base/progress.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "base/touched.hpp"
 #include "model/words.hpp"
 
 namespace mercer {
@@ -425,8 +426,8 @@ bool ScaledRows::next(Index max_rows, RowBlock& block) {
   keeps_ = keeps_ && position_ + n <= row_count();  // a source that has more rows than it says is none to keep
   const Index room = keeps_ ? row_count() : n;
   if (inputs_.rows() < room) {
-    inputs_ = Matrix<double>(room, input_count());
-    targets_ = Matrix<double>(room, target_count());
+    inputs_ = touched<double>(room, input_count());
+    targets_ = touched<double>(room, target_count());
   }
   const Index first = keeps_ ? position_ : 0;
   for_checked_rows(n, [&](Index begin, Index end) { scale(block, begin, end, first); });

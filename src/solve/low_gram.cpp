@@ -7,6 +7,7 @@
 #include "backend/backend.hpp"
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
+#include "base/touched.hpp"
 
 namespace mercer {
 namespace {
@@ -114,12 +115,12 @@ LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const
     for (const float scale : scales_) steps_.push_back(1 / scale);
     scales_.push_back(127.0F);
     scales_.resize(at(size), 1.0F);
-    counts_ = Matrix<std::int32_t>(size, aligned(size));
+    counts_ = touched<std::int32_t>(size, aligned(size));
   } else if (precision == GramPrecision::float32) {
     rows_ = Matrix<float>(block_rows, size);
     sum_ = Matrix<double>(size, size);
   } else {
-    gram_ = Matrix<float>(size, aligned(size));
+    gram_ = touched<float>(size, aligned(size));
   }
 }
 
@@ -330,7 +331,7 @@ std::vector<double> LowGram::move_into(NormalSystem& system) {
     for (Index j = 0; j < m; ++j) ones[at(j)] = static_cast<double>(sums(m, j)) * units[at(m)] * units[at(j)];
     const double total = static_cast<double>(sums(m, m)) * units[at(m)] * units[at(m)];
     const bool centre = system.intercept && total > 0;
-    system.gram = Matrix<double>(m, m);
+    system.gram = touched<double>(m, m);
     parallel_for(m, [&](Index i) {
       const double mean = centre ? ones[at(i)] / total : 0.0;
       const auto* sum = sums.row(i).data();

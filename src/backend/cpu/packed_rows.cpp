@@ -14,6 +14,7 @@
 #include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
+#include "base/touched.hpp"
 
 namespace mercer {
 namespace {
@@ -143,7 +144,7 @@ PackedRows<Sum>::PackedRows(Index most_rows, Index cols)
     : cols_(cols),
       panels_((cols + panel - 1) / panel),
       most_lines_(spread_lines((most_rows + 16 * group - 1) / (16 * group) * 16)) {
-  data_ = Matrix<std::uint32_t>(panels_, checked_product(most_lines_, panel));
+  data_ = touched<std::uint32_t>(panels_, checked_product(most_lines_, panel));
 }
 
 template <class Sum>
@@ -205,7 +206,7 @@ void PackedRows<Sum>::pack(Index first, MatrixView<const Real> f, MatrixView<con
 
 template <class Sum>
 Matrix<std::uint32_t>& PackedRows<Sum>::reordered() {
-  if (reordered_.empty()) reordered_ = Matrix<std::uint32_t>(data_.rows(), data_.cols());
+  if (reordered_.empty()) reordered_ = touched<std::uint32_t>(data_.rows(), data_.cols());
   return reordered_;
 }
 
