@@ -43,6 +43,7 @@ namespace {
 /// A page fault costs about 2 µs, more than clearing the 4 kB it brings: pages of 2 MB are asked for where they are worth
 /// it.
 constexpr std::size_t huge_page = std::size_t{1} << 21;
+constexpr std::size_t least_mapped = 2 * huge_page;
 
 void wish_huge_pages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__)
@@ -65,7 +66,7 @@ ZeroedBlock mapped_block(std::size_t bytes) {
 }
 
 ZeroedBlock heap_block(std::size_t bytes) {
-  const std::size_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
+  const std::size_t alignment = bytes >= least_mapped ? huge_page : 64;
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* p = std::aligned_alloc(alignment, rounded);
   if (p == nullptr) return {};
@@ -76,11 +77,12 @@ ZeroedBlock heap_block(std::size_t bytes) {
 
 }  // namespace
 
-ZeroedBlock zeroed_aligned(std::size_t bytes) {
+ZeroedBlock zeroed_aligned(std::size_t bytes, Pages cleared_when_touched) {
   // What is smaller is asked for again and again: the heap keeps its pages, and one thread clears them. Of blocks of 30 MB
   // that took up to 0.15 s of a fit.
   constexpr std::size_t large = std::size_t{1} << 24;
-  const ZeroedBlock block = bytes >= large ? mapped_block(bytes) : heap_block(bytes);
+  const std::size_t least = cleared_when_touched == Pages::of_large ? large : least_mapped;
+  const ZeroedBlock block = bytes >= least ? mapped_block(bytes) : heap_block(bytes);
   if (block.data == nullptr) {
     throw Error(ErrorKind::invalid_argument, "not enough memory: " + human_bytes(static_cast<double>(bytes)) +
                                                  " asked for at once; use fewer features, fewer rows or --memory");

@@ -22,7 +22,9 @@ struct ZeroedBlock {
   void* data = nullptr;
   std::size_t mapped = 0;  ///< bytes that came from the system directly; 0: from the heap
 };
-ZeroedBlock zeroed_aligned(std::size_t bytes);
+/// Whose pages are cleared by whoever touches them first: those of large blocks, or of all that have a few.
+enum class Pages { of_large, of_any };
+ZeroedBlock zeroed_aligned(std::size_t bytes, Pages cleared_when_touched = Pages::of_large);
 void release(ZeroedBlock block);
 
 }  // namespace mercer

@@ -18,7 +18,8 @@ template <class T>
 class Matrix {
  public:
   Matrix() = default;
-  Matrix(Index rows, Index cols) : rows_(rows), cols_(cols), data_(allocate(checked_bytes(rows, cols, sizeof(T)))) {}
+  Matrix(Index rows, Index cols, Pages cleared_when_touched = Pages::of_large)
+      : rows_(rows), cols_(cols), data_(allocate(checked_bytes(rows, cols, sizeof(T)), cleared_when_touched)) {}
   Matrix(Index rows, Index cols, std::initializer_list<T> values) : Matrix(rows, cols) {
     std::copy(values.begin(), values.end(), data());
   }
@@ -64,7 +65,7 @@ class Matrix {
   };
   using Storage = std::unique_ptr<T[], Free>;
 
-  static Storage allocate(std::size_t bytes);
+  static Storage allocate(std::size_t bytes, Pages cleared_when_touched);
 
   Index rows_ = 0;
   Index cols_ = 0;
@@ -72,9 +73,9 @@ class Matrix {
 };
 
 template <class T>
-typename Matrix<T>::Storage Matrix<T>::allocate(std::size_t bytes) {
+typename Matrix<T>::Storage Matrix<T>::allocate(std::size_t bytes, Pages cleared_when_touched) {
   if (bytes == 0) return {};
-  const ZeroedBlock block = zeroed_aligned(bytes);
+  const ZeroedBlock block = zeroed_aligned(bytes, cleared_when_touched);
   return Storage(static_cast<T*>(block.data), Free{block.mapped});
 }
 

@@ -47,16 +47,17 @@ void RoundingSample::Weights::end_stretch() {
 }
 
 RoundingSample::RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean,
-                               std::span<const double> offset, Index slots, Index rows_to_come,
+                               std::span<const double> offset, Rooms& rooms, Index rows_to_come,
                                std::optional<TargetsLeft> left)
     : map_(map),
       w_(transposed(w)),
       mean_(mean),
       offset_(offset),
       left_(left),
-      slots_(at(slots)),
       every_(stretches_for_one(rows_to_come)),
-      whole_(rows_to_come >= 0 && rows_to_come <= few) {}
+      whole_(rows_to_come >= 0 && rows_to_come <= few) {
+  for (Matrix<double>& room : rooms) slots_.push_back({room});
+}
 
 void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
   Slot& slot = slots_[at(chunk.slot)];
@@ -67,13 +68,19 @@ void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
   slot.seen.end_stretch();
 }
 
+void RoundingSample::clear(Slot& slot) const {
+  if (slot.difference.rows() == w_.rows() && slot.difference.cols() == w_.cols()) {
+    std::ranges::fill(slot.difference.values(), 0.0);
+  } else {
+    slot.difference = Matrix<double>(w_.rows(), w_.cols());
+  }
+  slot.ones.assign(at(w_.rows()), 0.0);
+}
+
 void RoundingSample::compare(const Chunk& chunk, MatrixView<const float> f, Slot& slot) {
   const Index m = map_.columns();
   const Index k = f.cols;
-  if (slot.difference.empty()) {
-    slot.difference = Matrix<double>(k, m);
-    slot.ones.assign(at(k), 0.0);
-  }
+  if (slot.rows == 0) clear(slot);
   const Index rows = whole_ ? chunk.features.rows : std::min(most_rows, chunk.features.rows);
   const MatrixView<const float> features = chunk.features.row_range(0, rows);
   slot.seen.add(chunk, rows);
@@ -131,7 +138,7 @@ SampledErrors RoundingSample::errors(Index size, Index columns,
     passed.square += slot.passed.square;
     seen.sum += slot.seen.sum;
     seen.square += slot.seen.square;
-    if (!slot.difference.empty()) with_rows.push_back(&slot);
+    if (slot.rows > 0) with_rows.push_back(&slot);
   }
   // Few groups of slots: every one has its own sums of all systems. Without any, one of no weight, which says nothing.
   const Index groups = std::clamp<Index>(std::ssize(with_rows), 1, 8);

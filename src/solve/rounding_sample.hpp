@@ -22,9 +22,11 @@ struct TargetsLeft {
 class RoundingSample {
  public:
   using Chunk = FeatureChunks<float>::Chunk;
+  /// Sums of every slot; kept from pass to pass, since fresh pages cost as much as some rows.
+  using Rooms = std::vector<Matrix<double>>;
   /// φ~ = φ - mean, `offset` = meanᵀW; sums are kept apart for each slot. Of few rows to come the sample is the whole.
   RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean, std::span<const double> offset,
-                 Index slots, Index rows_to_come, std::optional<TargetsLeft> left = {});
+                 Rooms& rooms, Index rows_to_come, std::optional<TargetsLeft> left = {});
 
   /// Every chunk of the pass, with its F = w φ~ᵀW, or w times what is left of the targets, in float. Slots may come at a
   /// time.
@@ -46,16 +48,17 @@ class RoundingSample {
     void end_stretch();
   };
   struct Slot {
-    Matrix<double> difference;  ///< k × m
-    std::vector<double> ones;   ///< of Σ F
-    double square = 0;          ///< Σ (φ in float - φ)² of the largest rows
-    double all = 0;             ///< Σ φ² of the same
+    Matrix<double>& difference;     ///< k × m, of which there is something from the first row on
+    std::vector<double> ones = {};  ///< of Σ F
+    double square = 0;              ///< Σ (φ in float - φ)² of the largest rows
+    double all = 0;                 ///< Σ φ² of the same
     Index rows = 0;
-    Weights passed;
-    Weights seen;
+    Weights passed = {};
+    Weights seen = {};
   };
 
   void compare(const Chunk& chunk, MatrixView<const float> f, Slot& slot);
+  void clear(Slot& slot) const;
 
   const FeatureMap& map_;
   Matrix<double> w_;  ///< k × m

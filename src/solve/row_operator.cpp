@@ -79,6 +79,7 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
       chunks_(map, rows, block_rows(map, std::max(most_systems, rows.target_count() + 1)) / FeatureChunks<Real>::slot_rows,
               memory_bytes),
       slots_(std::make_shared<std::vector<SlotSums>>(at(chunks_.slots()))),
+      sampled_(slots_->size()),
       progress_(progress) {
   system_.coupling = &map.coupling();
   system_.intercept = intercept;
@@ -324,7 +325,7 @@ template <>
 SampledErrors RowOperator<float>::apply_and_measure(ConstMatrix v, MutMatrix out) {
   const Matrix<double> w = expand(v);
   const std::vector<double> offset = mean_times(system_.mean_feature, w);
-  RoundingSample sample(map_, w, system_.mean_feature, offset, chunks_.slots(), rows_.row_count());
+  RoundingSample sample(map_, w, system_.mean_feature, offset, sampled_, rows_.row_count());
   contract(gram_pass(w, offset, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); }), out);
   return measured(sample, v.cols, [&](ConstMatrix s, MutMatrix g) { contract(s, g); });
 }
@@ -339,7 +340,7 @@ LeftOfTargets RowOperator<float>::left_and_measured(ConstMatrix w, double scale,
                                                     SampledErrors& errors) {
   const std::vector<double> mean = system_.mean_feature;  // the pass finds a better one
   const std::vector<double> offset = mean_times(mean, w);
-  RoundingSample sample(map_, w, mean, offset, chunks_.slots(), rows_.row_count(), TargetsLeft{system_.mean_target, scale});
+  RoundingSample sample(map_, w, mean, offset, sampled_, rows_.row_count(), TargetsLeft{system_.mean_target, scale});
   LeftOfTargets left =
       left_pass(w, offset, scale, [&](const Chunk& chunk, MatrixView<const float> f) { sample.look(chunk, f); });
   errors = measured(sample, columns, reduce);

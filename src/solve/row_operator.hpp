@@ -46,6 +46,7 @@ class RowOperator {
         rows_(other.rows_),
         chunks_(map_, rows_, other.chunks_.slots(), 0),
         slots_(other.slots_),
+        sampled_(slots_->size()),
         progress_(other.progress_) {
     adopt(other);
   }
@@ -124,6 +125,7 @@ class RowOperator {
   RowSource& rows_;
   FeatureChunks<Real> chunks_;
   std::shared_ptr<std::vector<SlotSums>> slots_;  ///< one room for operators that never pass at a time
+  RoundingSample::Rooms sampled_;
   Progress* progress_;
   NormalSystem system_;
   double single_unit_ = 0;
