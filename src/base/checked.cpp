@@ -45,14 +45,14 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{1} << 21;
 constexpr std::size_t least_mapped = 2 * huge_page;
 
-void wish_huge_pages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
+void wish_huge_pages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool huge = true) {
 #if defined(__linux__)
-  madvise(p, bytes, MADV_HUGEPAGE);  // where it is refused, small pages do
+  madvise(p, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // where it is refused, others do
 #endif
 }
 
 /// Pages that the system clears when they are first touched: by the threads that fill them, not by the one that asks.
-ZeroedBlock mapped_block(std::size_t bytes) {
+ZeroedBlock mapped_block(std::size_t bytes, bool huge) {
   const std::size_t rounded = (bytes + huge_page - 1) / huge_page * huge_page;
   if (rounded < bytes || rounded + huge_page < rounded) return {};
   void* all = mmap(nullptr, rounded + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -61,7 +61,7 @@ ZeroedBlock mapped_block(std::size_t bytes) {
   const std::size_t head = (huge_page - reinterpret_cast<std::uintptr_t>(first) % huge_page) % huge_page;
   if (head > 0) munmap(first, head);
   if (head < huge_page) munmap(first + head + rounded, huge_page - head);
-  wish_huge_pages(first + head, rounded);
+  wish_huge_pages(first + head, rounded, huge);
   return {first + head, rounded};
 }
 
@@ -82,7 +82,8 @@ ZeroedBlock zeroed_aligned(std::size_t bytes, Pages cleared_when_touched) {
   // that took up to 0.15 s of a fit.
   constexpr std::size_t large = std::size_t{1} << 24;
   const std::size_t least = cleared_when_touched == Pages::of_large ? large : least_mapped;
-  const ZeroedBlock block = bytes >= least ? mapped_block(bytes) : heap_block(bytes);
+  const ZeroedBlock block =
+      bytes >= least ? mapped_block(bytes, cleared_when_touched != Pages::small) : heap_block(bytes);
   if (block.data == nullptr) {
     throw Error(ErrorKind::invalid_argument, "not enough memory: " + human_bytes(static_cast<double>(bytes)) +
                                                  " asked for at once; use fewer features, fewer rows or --memory");

@@ -22,8 +22,12 @@ struct ZeroedBlock {
   void* data = nullptr;
   std::size_t mapped = 0;  ///< bytes that came from the system directly; 0: from the heap
 };
-/// Whose pages are cleared by whoever touches them first: those of large blocks, or of all that have a few.
-enum class Pages { of_large, of_any };
+/// Which pages are cleared, and so take memory, only when they are first touched, by whoever does that.
+enum class Pages {
+  of_large,  ///< those of large blocks
+  of_any,    ///< those of all blocks that have a few
+  small,     ///< the same in pages of 4 kB: for matrices of which a triangle is never touched
+};
 ZeroedBlock zeroed_aligned(std::size_t bytes, Pages cleared_when_touched = Pages::of_large);
 void release(ZeroedBlock block);
 

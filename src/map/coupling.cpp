@@ -8,7 +8,6 @@
 #include "backend/backend.hpp"
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
-#include "base/touched.hpp"
 
 namespace mercer {
 
@@ -97,7 +96,7 @@ Matrix<Real> Coupling::normal_matrix(ConstMatrix g) const {
       for (Index a = 0; a < one.width; ++a) beside(o, one.parameter + a) = static_cast<Real>(one.factor[o * one.width + a]);
     }
   }
-  Matrix<Real> m = touched<Real>(parameters_, parameters_);
+  Matrix<Real> m(parameters_, parameters_, Pages::small);
   parallel_for(columns_, [&](Index c) {
     thread_local std::vector<Real> repeated;
     const Column row = column(c);

@@ -331,7 +331,7 @@ std::vector<double> LowGram::move_into(NormalSystem& system) {
     for (Index j = 0; j < m; ++j) ones[at(j)] = static_cast<double>(sums(m, j)) * units[at(m)] * units[at(j)];
     const double total = static_cast<double>(sums(m, m)) * units[at(m)] * units[at(m)];
     const bool centre = system.intercept && total > 0;
-    system.gram = touched<double>(m, m);
+    system.gram = Matrix<double>(m, m, Pages::small);
     parallel_for(m, [&](Index i) {
       const double mean = centre ? ones[at(i)] / total : 0.0;
       const auto* sum = sums.row(i).data();

@@ -8,7 +8,6 @@
 #include "backend/packed_rows.hpp"
 #include "base/fail.hpp"
 #include "base/parallel.hpp"
-#include "base/touched.hpp"
 
 namespace mercer {
 namespace {
@@ -60,7 +59,7 @@ BasicShiftedFactor<Real> factor_shifted(const std::type_identity_t<std::function
 template <class Real>
 BasicShiftedFactor<Real> factor_shifted(ConstMatrix a, double scale, double ridge, Shift shift, Factoring factoring) {
   const auto scaled = [&] {
-    Matrix<Real> m = touched<Real>(a.rows, a.cols);
+    Matrix<Real> m(a.rows, a.cols, Pages::small);
     parallel_for(a.rows, [&](Index i) {
       for (Index j = 0; j <= i; ++j) m(i, j) = static_cast<Real>(scale * a(i, j));
     });

@@ -52,8 +52,8 @@ void subtract_square(MatrixView<const Real> a, MatrixView<Real> c) {
 /// The factor of a tile on the diagonal in small blocks, whose inverses multiply what is below: OpenBLAS solves with floats
 /// at a tenth of the rate at which it multiplies (38 of 300 GF/s on two cores of a Xeon with AMX; no difference on AMD).
 /// Products with an inverse are less precise than solves by the condition number of the small block: a test with a penalty
-/// of 5e-8 found that out, so precise factors do without, and blocks where it could move A by more than `harmless` are
-/// halved.
+/// of 5e-8 found that out, so precise factors do without. Blocks where it could move A by more than `harmless` are
+/// corrected by what is left of X, which makes them as precise as solves, or halved where even that is in doubt.
 class InvertedDiagonal {
  public:
   InvertedDiagonal(MatrixView<float> a, double harmless) : l_(a), harmless_(harmless) {}
@@ -77,18 +77,19 @@ class InvertedDiagonal {
 
  private:
   static constexpr Index largest = 64;
-  static constexpr Index least = 16;  ///< solved with where even its inverse would do harm
+  static constexpr Index least = 16;  ///< solved with where even its corrected inverse would do harm
 
+  enum class Way { inverse, corrected, solve };
   struct Part {
     Index first;
     Index width;
-    bool inverted;
+    Way way;
   };
 
   void invert(Index first, Index width) {
-    const bool inverted = has_harmless_inverse(first, width);
-    if (inverted || width <= least) {
-      parts_.push_back({first, width, inverted});
+    const Way way = way_of(first, width);
+    if (way != Way::solve || width <= least) {
+      parts_.push_back({first, width, way});
       return;
     }
     invert(first, width / 2);
@@ -96,11 +97,15 @@ class InvertedDiagonal {
   }
 
   /// Rounding by 2⁻²⁴ of X = AL⁻ᵀ moves A = XLᵀ by 2⁻²⁴‖A‖‖L⁻¹‖‖L‖; what is below is taken to be as large as the diagonal
-  /// of the block, Σ_j l_ij² at most.
-  bool has_harmless_inverse(Index first, Index width) {
+  /// of the block, Σ_j l_ij² at most. A correction leaves so much of itself.
+  Way way_of(Index first, Index width) {
+    constexpr double most_left = 1e-2;
     const MatrixView<const float> corner = l_.row_range(first, width).col_range(first, width);
+    const MatrixView<float> lower = lower_.view().row_range(first, width).col_range(0, width);
     const MatrixView<float> inverse = inverse_.view().row_range(first, width).col_range(0, width);
     for (Index i = 0; i < width; ++i) {
+      std::ranges::fill(lower.row(i), 0.0F);
+      std::copy_n(corner.row(i).begin(), i + 1, lower.row(i).begin());
       std::ranges::fill(inverse.row(i), 0.0F);
       inverse(i, i) = 1;
     }
@@ -115,29 +120,37 @@ class InvertedDiagonal {
       square += row;
       largest_row = std::max(largest_row, row);
     }
-    return 0x1p-24 * std::sqrt(inverse_square * square) * largest_row <= harmless_;
+    const double moved = 0x1p-24 * std::sqrt(inverse_square * square);
+    if (moved * largest_row <= harmless_) return Way::inverse;
+    return moved <= most_left ? Way::corrected : Way::solve;
   }
 
   /// The columns of a part, given those before them.
   void solve_columns(const Part& part, MatrixView<float> x) const {
     if (x.rows == 0) return;
-    const auto [first, width, inverted] = part;
+    const auto [first, width, way] = part;
     const MatrixView<float> target = x.col_range(first, width);
     const MatrixView<const float> rows = l_.row_range(first, width);
     if (first > 0) gemm<float>(false, true, -1.0F, x.col_range(0, first), rows.col_range(0, first), 1.0F, target);
-    if (!inverted) {
+    if (way == Way::solve) {
       solve_rows<float>(rows.col_range(first, width), target);
       return;
     }
+    const MatrixView<const float> inverse = inverse_.view().row_range(first, width).col_range(0, width);
     thread_local Matrix<float> right(block, largest);
     const MatrixView<float> copy = right.view().row_range(0, x.rows).col_range(0, width);
     for (Index i = 0; i < x.rows; ++i) std::ranges::copy(target.row(i), copy.row(i).begin());
-    gemm<float>(false, false, 1.0F, copy, inverse_.view().row_range(first, width).col_range(0, width), 0.0F, target);
+    gemm<float>(false, false, 1.0F, copy, inverse, 0.0F, target);
+    if (way == Way::inverse) return;
+    const MatrixView<const float> lower = lower_.view().row_range(first, width).col_range(0, width);
+    gemm<float>(false, true, -1.0F, target, lower, 1.0F, copy);
+    gemm<float>(false, false, 1.0F, copy, inverse, 1.0F, target);
   }
 
   MatrixView<float> l_;
   double harmless_;
   Matrix<float> inverse_{block, largest};  ///< L⁻ᵀ of every part, one below the other
+  Matrix<float> lower_{block, largest};    ///< L likewise, with nothing above its diagonal
   std::vector<Part> parts_;
 };
 
@@ -222,8 +235,7 @@ class PlainTiles {
   MatrixView<Real> a_;
 };
 
-/// By three products of bfloat16 where that is harmless. Above the diagonal, where nothing is needed, every tile is kept
-/// once more as the products want it.
+/// By three products of bfloat16 where that is harmless.
 class SplitTiles {
  public:
   SplitTiles(MatrixView<float> a, double harmless)
@@ -236,19 +248,22 @@ class SplitTiles {
     sum.start(tile(a_, i, j));
     for (Index k = from; k < to; ++k) {
       if (noise_(i, k) * noise_(j, k) <= harmless_ * harmless_) {
-        sum.add(tile(a_, i, k), tile(a_, k, i), tile(a_, k, j));
+        sum.add(tile(a_, i, k), tile(a_, j, k));
       } else {
         sum.add_precisely(tile(a_, i, k), tile(a_, j, k));
       }
     }
-    sum.finish(tile(a_, i, j));
+    if (i == j) {
+      sum.finish_lower(tile(a_, i, j));
+    } else {
+      sum.finish(tile(a_, i, j));
+    }
   }
   Index factor(Index j) { return diagonal_[static_cast<std::size_t>(j)].factor(); }
   void solve(Index i, Index j) {
     const MatrixView<float> l = tile(a_, i, j);
     diagonal_[static_cast<std::size_t>(j)].solve(l);
     noise_(i, j) = noise(l, a_.rows - (j + 1) * block);
-    split_words(l, tile(a_, j, i));
   }
 
  private:
@@ -285,11 +300,7 @@ Index cholesky(MatrixView<float> a) {
 
 Index split_cholesky(MatrixView<float> a, double harmless) {
   SplitTiles tiles(a, harmless);
-  const Index failed = factor_tiles(tiles, tile_count(a.rows));
-  parallel_rows(a.rows, a.rows / 2, [&](Index first, Index end) {
-    for (Index i = first; i < end; ++i) std::ranges::fill(a.row(i).subspan(static_cast<std::size_t>(i + 1)), 0.0F);
-  });
-  return failed;
+  return factor_tiles(tiles, tile_count(a.rows));
 }
 
 }  // namespace mercer

@@ -63,13 +63,87 @@ void prepare(std::ptrdiff_t lines, const std::uint32_t* panel, std::uint32_t* pr
   for (std::ptrdiff_t k = 0; k < lines; k += 16) transpose(panel + k * 16, prepared + k * 16);
 }
 
-void split_rows(std::ptrdiff_t rows, std::ptrdiff_t width, const float* l, std::ptrdiff_t stride, std::uint32_t* prepared) {
+void split_left(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel) {
   for (std::ptrdiff_t i = 0; i < rows; ++i) {
-    std::uint32_t* high = prepared + 16 * i;
-    for (std::ptrdiff_t k = 0; k < width; k += 32, high += 3 * 256) {
-      split_pairs(l + i * stride + k, l + i * stride + k + 16, high, high + 2 * 256);
-      _mm512_storeu_si512(high + 256, _mm512_loadu_si512(high));
-    }
+    const float* row = l + i * stride;
+    std::uint32_t* high = panel + 16 * i;
+    for (std::ptrdiff_t s = 0; s < steps; ++s, row += 32, high += 2 * 256) split_pairs(row, row + 16, high, high + 256);
+  }
+}
+
+void split_right(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel) {
+  alignas(64) std::uint32_t across[2 * 256] = {};
+  for (std::ptrdiff_t s = 0; s < steps; ++s, l += 32, panel += 2 * 256) {
+    split_left(rows, 1, l, stride, across);
+    transpose(across, panel);
+    transpose(across + 256, panel + 256);
+  }
+}
+
+/// Nine tiles are loaded for twelve products.
+void split_two_by_two(std::ptrdiff_t steps, const Panels& left, const Panels& right, float* c, std::ptrdiff_t stride) {
+  const auto row = static_cast<std::size_t>(stride) * sizeof(float);
+  const std::uint32_t* a = left.data;
+  const std::uint32_t* b = right.data;
+  const std::uint32_t* next_a = a + left.stride * 16;
+  const std::uint32_t* next_b = b + right.stride * 16;
+  float* lower = c + 16 * stride;
+  _tile_loadd(0, c, row);
+  _tile_loadd(1, c + 16, row);
+  _tile_loadd(2, lower, row);
+  _tile_loadd(3, lower + 16, row);
+  for (std::ptrdiff_t k = 0; k < steps * 512; k += 512) {
+    const std::ptrdiff_t rest = k + 256;
+    _tile_loadd(4, a + k, 64);
+    _tile_loadd(5, b + k, 64);
+    _tile_dpbf16ps(0, 4, 5);
+    _tile_loadd(6, next_b + k, 64);
+    _tile_dpbf16ps(1, 4, 6);
+    _tile_loadd(7, next_a + k, 64);
+    _tile_dpbf16ps(2, 7, 5);
+    _tile_dpbf16ps(3, 7, 6);
+    _tile_loadd(4, a + rest, 64);
+    _tile_dpbf16ps(0, 4, 5);
+    _tile_dpbf16ps(1, 4, 6);
+    _tile_loadd(4, next_a + rest, 64);
+    _tile_dpbf16ps(2, 4, 5);
+    _tile_dpbf16ps(3, 4, 6);
+    _tile_loadd(5, b + rest, 64);
+    _tile_dpbf16ps(2, 7, 5);
+    _tile_loadd(6, next_b + rest, 64);
+    _tile_dpbf16ps(3, 7, 6);
+    _tile_loadd(4, a + k, 64);
+    _tile_dpbf16ps(0, 4, 5);
+    _tile_dpbf16ps(1, 4, 6);
+  }
+  _tile_stored(0, c, row);
+  _tile_stored(1, c + 16, row);
+  _tile_stored(2, lower, row);
+  _tile_stored(3, lower + 16, row);
+}
+
+void split_one_by_one(std::ptrdiff_t steps, const std::uint32_t* a, const std::uint32_t* b, float* c,
+                      std::ptrdiff_t stride) {
+  const auto row = static_cast<std::size_t>(stride) * sizeof(float);
+  _tile_loadd(0, c, row);
+  for (std::ptrdiff_t k = 0; k < steps * 512; k += 512) {
+    _tile_loadd(4, a + k, 64);
+    _tile_loadd(5, b + k, 64);
+    _tile_dpbf16ps(0, 4, 5);
+    _tile_loadd(6, a + k + 256, 64);
+    _tile_dpbf16ps(0, 6, 5);
+    _tile_loadd(7, b + k + 256, 64);
+    _tile_dpbf16ps(0, 4, 7);
+  }
+  _tile_stored(0, c, row);
+}
+
+void split_multiply(std::ptrdiff_t steps, const Panels& left, const Panels& right, float* c, std::ptrdiff_t stride) {
+  if (left.count == 2 && right.count == 2) return split_two_by_two(steps, left, right, c, stride);
+  for (int i = 0; i < left.count; ++i) {
+    for (int j = 0; j < right.count; ++j)
+      split_one_by_one(steps, left.data + i * left.stride * 16, right.data + j * right.stride * 16,
+                       c + i * 16 * stride + j * 16, stride);
   }
 }
 
@@ -155,7 +229,8 @@ PackedKernel<Sum> with_tiles(PackedKernel<Sum> kernel) {
   kernel.prepare = prepare;
   kernel.offsets = nullptr;
   kernel.multiply = multiply<Sum>;
-  if constexpr (std::is_same_v<Sum, float>) kernel.split_rows = split_rows;
+  static constexpr SplitKernel split{split_left, split_right, split_multiply};
+  if constexpr (std::is_same_v<Sum, float>) kernel.split = &split;
   kernel.most_left = kernel.most_right = 2;
   kernel.depth = 256;
   kernel.tile_panels = 18;

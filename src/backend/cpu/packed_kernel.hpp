@@ -12,6 +12,17 @@ struct Panels {
   int count;
 };
 
+/// Products of floats as three products of bfloat16, L = H + R. A step is 32 columns of L: a tile of 16 lines of H, in pairs
+/// of columns 16 apart, and one of R.
+struct SplitKernel {
+  /// A panel of 16 rows of L or fewer (`stride` from one to the next), as on the left and as on the right. What is there of
+  /// rows that L has not is not to be used.
+  void (*left)(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel);
+  void (*right)(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel);
+  /// C (16·left.count × 16·right.count sums, row stride `stride`) += HHᵀ + RHᵀ + HRᵀ for one or two panels on each side.
+  void (*multiply)(std::ptrdiff_t steps, const Panels& left, const Panels& right, float* c, std::ptrdiff_t stride);
+};
+
 template <class Sum>
 struct PackedKernel {
   static constexpr std::ptrdiff_t most_panels = 3;
@@ -33,10 +44,8 @@ struct PackedKernel {
   /// more of them than `most_left` and `most_right`.
   void (*multiply)(std::ptrdiff_t lines, const Panels& left, const Panels& right, const Sum* start, Sum* c,
                    std::ptrdiff_t stride);
-  /// For split_sum.hpp, of bfloat16 alone: a prepared panel of 16 rows or fewer and `width` columns of floats, as pairs of
-  /// columns 16 apart; every 16 lines are there as H, as H and as R. nullptr: panels are taken as packed.
-  void (*split_rows)(std::ptrdiff_t rows, std::ptrdiff_t width, const float* l, std::ptrdiff_t stride,
-                     std::uint32_t* prepared);
+  /// For split_sum.hpp, of bfloat16 alone; nullptr: panels are taken as packed, and multiplied as others.
+  const SplitKernel* split = nullptr;
   std::ptrdiff_t most_left;
   std::ptrdiff_t most_right;   ///< at most `most_panels`, as most_left
   std::ptrdiff_t depth;        ///< lines to multiply at once, of

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
+#include <functional>
+#include <span>
 
 #include "backend/backend.hpp"
 #include "backend/cpu/packed_kernel.hpp"
@@ -27,79 +28,97 @@ Index panel_count(Index rows) {
   return (rows + panel - 1) / panel;
 }
 
-/// What the three products take of L, every 16 lines: H, H, R on the left and H, R, H on the right.
-constexpr std::array<Index, parts> on_the_left{0, 0, lines};
-constexpr std::array<Index, parts> on_the_right{0, lines, 0};
+enum class Half { high, rest };
+/// What the three products take of L, every 16 lines.
+constexpr std::array<Half, parts> on_the_left{Half::high, Half::high, Half::rest};
+constexpr std::array<Half, parts> on_the_right{Half::high, Half::rest, Half::high};
 
-/// Panels one after the other, the lines of each as above. What is there of rows that L has not is not to be used.
-void to_panels(MatrixView<const float> words, const std::array<Index, parts>& take, MatrixView<std::uint32_t> panels) {
-  for (Index q = 0; q < panel_count(words.cols); ++q) {
-    const std::size_t bytes = at(std::min(panel, words.cols - q * panel)) * sizeof(std::uint32_t);
+/// Panels one after the other, the lines of each as above, in pairs of columns 16 apart. Rows that L has not are 0.
+void to_panels(MatrixView<const float> l, const std::array<Half, parts>& take, MatrixView<std::uint32_t> panels) {
+  for (Index q = 0; q < panel_count(l.rows); ++q) {
+    const Index rows = std::min(panel, l.rows - q * panel);
     std::uint32_t* target = panels.row(q).data();
-    for (Index first = 0; first < lines; first += step) {
-      for (const Index part : take) {
-        for (Index line = part + first; line < part + first + step; ++line, target += panel)
-          std::memcpy(target, words.row(line).data() + q * panel, bytes);
+    for (Index k = 0; k < split_tile; k += 2 * step, target += parts * step * panel) {
+      for (Index line = 0; line < step; ++line) {
+        std::array<float, at(panel)> x{};
+        std::array<float, at(panel)> y{};
+        for (Index i = 0; i < rows; ++i) {
+          x[at(i)] = l(q * panel + i, k + line);
+          y[at(i)] = l(q * panel + i, k + step + line);
+        }
+        std::array<std::uint32_t, at(panel)> high{};
+        std::array<std::uint32_t, at(panel)> rest{};
+        split_pairs(x.data(), y.data(), high.data(), rest.data());
+        for (Index part = 0; part < parts; ++part)
+          std::ranges::copy(take[at(part)] == Half::high ? high : rest, target + (part * step + line) * panel);
       }
     }
   }
 }
 
-}  // namespace
-
-void split_words(MatrixView<const float> l, MatrixView<float> words) {
-  thread_local Matrix<float> transposed(split_tile, split_tile);
-  for (Index top = 0; top < l.rows; top += panel) {
-    const Index bottom = std::min(l.rows, top + panel);
-    for (Index k = 0; k < split_tile; ++k) {
-      for (Index i = top; i < bottom; ++i) transposed(k, i) = l(i, k);
-    }
-  }
-  for (Index t = 0; t < lines; ++t) {
-    const Index k = t / step * 2 * step + t % step;
-    for (Index first = 0; first < l.rows; first += panel) {
-      std::array<std::uint32_t, at(panel)> high{};
-      std::array<std::uint32_t, at(panel)> rest{};
-      split_pairs(&transposed(k, first), &transposed(k + step, first), high.data(), rest.data());
-      const std::size_t bytes = at(std::min(panel, l.rows - first)) * sizeof(std::uint32_t);
-      std::memcpy(words.row(t).data() + first, high.data(), bytes);
-      std::memcpy(words.row(lines + t).data() + first, rest.data(), bytes);
-    }
-  }
+void negate(std::span<const float> from, std::span<float> to) {
+  std::ranges::transform(from, to.begin(), std::negate<>());
 }
 
+}  // namespace
+
 void SplitSum::start(MatrixView<const float> a) {
-  for (Index i = 0; i < a.rows; ++i)
-    std::ranges::transform(a.row(i), sum_.row(i).begin(), [](float value) { return -value; });
+  for (Index i = 0; i < a.rows; ++i) negate(a.row(i), sum_.row(i));
 }
 
 void SplitSum::finish(MatrixView<float> a) const {
-  for (Index i = 0; i < a.rows; ++i)
-    std::transform(sum_.row(i).begin(), sum_.row(i).begin() + a.cols, a.row(i).begin(), [](float value) { return -value; });
+  for (Index i = 0; i < a.rows; ++i) negate(sum_.row(i).first(at(a.cols)), a.row(i));
+}
+
+void SplitSum::finish_lower(MatrixView<float> a) const {
+  for (Index i = 0; i < a.rows; ++i) negate(sum_.row(i).first(at(i + 1)), a.row(i));
 }
 
 void SplitSum::add_precisely(MatrixView<const float> l, MatrixView<const float> m) {
   gemm<float>(false, true, 1.0F, l, m, 1.0F, sum_.view().row_range(0, l.rows).col_range(0, m.rows));
 }
 
-void SplitSum::add(MatrixView<const float> l, MatrixView<const float> l_words, MatrixView<const float> m_words) {
-  constexpr Index all = parts * lines;
-  // Two panels of it fit the first cache beside those of another thread; twice and four times as much made no clear
-  // difference.
-  constexpr Index depth = parts * 2 * step;
+void SplitSum::add(MatrixView<const float> l, MatrixView<const float> m) {
   const PackedKernel<float> kernel = active_kernel<float>();
-  if (kernel.split_rows != nullptr) {
-    for (Index q = 0; q * panel < l.rows; ++q)
-      kernel.split_rows(std::min(panel, l.rows - q * panel), split_tile, l.row(q * panel).data(), l.stride,
-                        left_.row(q).data());
-  } else {
-    to_panels(l_words, on_the_left, left_);
-  }
-  to_panels(m_words, on_the_right, right_);
-  const Index left_panels = panel_count(l_words.cols);
-  const Index right_panels = panel_count(m_words.cols);
-  constexpr std::array<float, at(PackedKernel<float>::most_panels * panel)> zero{};
   if (kernel.begin != nullptr) kernel.begin();
+  if (kernel.split != nullptr) {
+    add_split(*kernel.split, l, m);
+  } else {
+    add_packed(kernel, l, m);
+  }
+  if (kernel.end != nullptr) kernel.end();
+}
+
+void SplitSum::add_split(const SplitKernel& kernel, MatrixView<const float> l, MatrixView<const float> m) {
+  constexpr Index steps = lines / step;
+  constexpr Index pair = 2;
+  constexpr Index depth = 4;  // steps: two panels on the right stay in the first cache while those on the left pass by
+  const Index apart = left_.cols() / panel;
+  const Index left_panels = panel_count(l.rows);
+  const Index right_panels = panel_count(m.rows);
+  for (Index q = 0; q < left_panels; ++q)
+    kernel.left(std::min(panel, l.rows - q * panel), steps, l.row(q * panel).data(), l.stride, left_.row(q).data());
+  for (Index q = 0; q < right_panels; ++q)
+    kernel.right(std::min(panel, m.rows - q * panel), steps, m.row(q * panel).data(), m.stride, right_.row(q).data());
+  for (Index line = 0; line < 2 * lines; line += 2 * depth * step) {
+    for (Index j = 0; j < right_panels; j += pair) {
+      const Panels right{right_.row(j).data() + line * panel, apart, static_cast<int>(std::min(pair, right_panels - j))};
+      for (Index i = 0; i < left_panels; i += pair) {
+        const Panels left{left_.row(i).data() + line * panel, apart, static_cast<int>(std::min(pair, left_panels - i))};
+        kernel.multiply(depth, left, right, &sum_(i * panel, j * panel), split_tile);
+      }
+    }
+  }
+}
+
+void SplitSum::add_packed(const PackedKernel<float>& kernel, MatrixView<const float> l, MatrixView<const float> m) {
+  constexpr Index all = parts * lines;
+  constexpr Index depth = parts * 2 * step;  // two panels of it fit the first cache
+  to_panels(l, on_the_left, left_);
+  to_panels(m, on_the_right, right_);
+  const Index left_panels = panel_count(l.rows);
+  const Index right_panels = panel_count(m.rows);
+  constexpr std::array<float, at(PackedKernel<float>::most_panels * panel)> zero{};
   for (Index line = 0; line < all; line += depth) {
     for (Index j = 0; j < right_panels; j += kernel.most_right) {
       const Panels right{right_.row(j).data() + line * panel, all,
@@ -111,7 +130,6 @@ void SplitSum::add(MatrixView<const float> l, MatrixView<const float> l_words, M
       }
     }
   }
-  if (kernel.end != nullptr) kernel.end();
 }
 
 }  // namespace mercer

@@ -292,7 +292,7 @@ TEST(SplitCholesky, IsThatOfFloatsToSixteenBits) {
       }
       ASSERT_EQ(split_cholesky(l, harmless), -1) << to_string(path);
       for (Index i = 0; i < n; ++i) {
-        for (Index j = i + 1; j < n; ++j) ASSERT_EQ(l(i, j), 0.0F);
+        for (Index j = i + 1; j < n; ++j) ASSERT_EQ(l(i, j), 0.0F);  // as it was
       }
       // Products are off by at most 3·2⁻¹⁶ of Σ|l_ik l_jk| ≤ √(a_ii a_jj), and by far less on the average; the rest is in
       // float.
