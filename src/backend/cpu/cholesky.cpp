@@ -6,7 +6,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/cpu/blas.hpp"
-#include "backend/cpu/split_sum.hpp"
+#include "backend/cpu/split_product.hpp"
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
 #include "base/progress.hpp"
@@ -244,20 +244,14 @@ class SplitTiles {
   }
 
   void take_off(Index i, Index j, Index from, Index to) const {
-    thread_local SplitSum sum;
-    sum.start(tile(a_, i, j));
-    for (Index k = from; k < to; ++k) {
-      if (noise_(i, k) * noise_(j, k) <= harmless_ * harmless_) {
-        sum.add(tile(a_, i, k), tile(a_, j, k));
-      } else {
-        sum.add_precisely(tile(a_, i, k), tile(a_, j, k));
-      }
-    }
-    if (i == j) {
-      sum.finish_lower(tile(a_, i, j));
-    } else {
-      sum.finish(tile(a_, i, j));
-    }
+    const MatrixView<float> target = tile(a_, i, j);
+    if (i != j && target.rows % 16 == 0) return take_off(i, j, from, to, target);
+    // Products write whole panels, and above the diagonal.
+    thread_local Matrix<float> whole(block, block);
+    const auto width = [&](Index r) { return i == j ? r + 1 : target.cols; };
+    for (Index r = 0; r < target.rows; ++r) std::copy_n(target.row(r).begin(), width(r), whole.row(r).begin());
+    take_off(i, j, from, to, whole.view().row_range(0, target.rows).col_range(0, target.cols));
+    for (Index r = 0; r < target.rows; ++r) std::copy_n(whole.row(r).begin(), width(r), target.row(r).begin());
   }
   Index factor(Index j) { return diagonal_[static_cast<std::size_t>(j)].factor(); }
   void solve(Index i, Index j) {
@@ -267,6 +261,16 @@ class SplitTiles {
   }
 
  private:
+  void take_off(Index i, Index j, Index from, Index to, MatrixView<float> target) const {
+    thread_local SplitProduct product;
+    for (Index k = from; k < to; ++k) {
+      if (noise_(i, k) * noise_(j, k) <= harmless_ * harmless_) {
+        product.subtract(tile(a_, i, k), tile(a_, j, k), target);
+      } else {
+        gemm<float>(false, true, -1.0F, tile(a_, i, k), tile(a_, j, k), 1.0F, target);
+      }
+    }
+  }
   /// The spectral norm of what LLᵀ is off by when every product of two numbers is off by some 2⁻¹⁸ of itself at random, L
   /// being `rows` rows like these and 512 columns: twice the root of the rows times that of the mean square, 2Σ_k (mean of
   /// l_ik²)². (What is harmless was found for so many columns at a time.)

@@ -63,18 +63,24 @@ void prepare(std::ptrdiff_t lines, const std::uint32_t* panel, std::uint32_t* pr
   for (std::ptrdiff_t k = 0; k < lines; k += 16) transpose(panel + k * 16, prepared + k * 16);
 }
 
-void split_left(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel) {
+void split_rows(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t sign,
+                std::uint32_t* panel) {
   for (std::ptrdiff_t i = 0; i < rows; ++i) {
     const float* row = l + i * stride;
     std::uint32_t* high = panel + 16 * i;
-    for (std::ptrdiff_t s = 0; s < steps; ++s, row += 32, high += 2 * 256) split_pairs(row, row + 16, high, high + 256);
+    for (std::ptrdiff_t s = 0; s < steps; ++s, row += 32, high += 2 * 256)
+      split_pairs(row, row + 16, sign, high, high + 256);
   }
+}
+
+void split_left(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel) {
+  split_rows(rows, steps, l, stride, minus, panel);
 }
 
 void split_right(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel) {
   alignas(64) std::uint32_t across[2 * 256] = {};
   for (std::ptrdiff_t s = 0; s < steps; ++s, l += 32, panel += 2 * 256) {
-    split_left(rows, 1, l, stride, across);
+    split_rows(rows, 1, l, stride, plus, across);
     transpose(across, panel);
     transpose(across + 256, panel + 256);
   }

@@ -15,11 +15,11 @@ struct Panels {
 /// Products of floats as three products of bfloat16, L = H + R. A step is 32 columns of L: a tile of 16 lines of H, in pairs
 /// of columns 16 apart, and one of R.
 struct SplitKernel {
-  /// A panel of 16 rows of L or fewer (`stride` from one to the next), as on the left and as on the right. What is there of
-  /// rows that L has not is not to be used.
+  /// A panel of 16 rows of L or fewer (`stride` from one to the next): -L as on the left, or L as on the right. What is
+  /// there of rows that L has not is not to be used.
   void (*left)(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel);
   void (*right)(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel);
-  /// C (16·left.count × 16·right.count sums, row stride `stride`) += HHᵀ + RHᵀ + HRᵀ for one or two panels on each side.
+  /// C (16·left.count × 16·right.count sums, row stride `stride`) -= HHᵀ + RHᵀ + HRᵀ for one or two panels on each side.
   void (*multiply)(std::ptrdiff_t steps, const Panels& left, const Panels& right, float* c, std::ptrdiff_t stride);
 };
 
@@ -44,7 +44,7 @@ struct PackedKernel {
   /// more of them than `most_left` and `most_right`.
   void (*multiply)(std::ptrdiff_t lines, const Panels& left, const Panels& right, const Sum* start, Sum* c,
                    std::ptrdiff_t stride);
-  /// For split_sum.hpp, of bfloat16 alone; nullptr: panels are taken as packed, and multiplied as others.
+  /// For split_product.hpp, of bfloat16 alone; nullptr: panels are taken as packed, and multiplied as others.
   const SplitKernel* split = nullptr;
   std::ptrdiff_t most_left;
   std::ptrdiff_t most_right;   ///< at most `most_panels`, as most_left

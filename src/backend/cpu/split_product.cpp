@@ -1,10 +1,8 @@
-#include "backend/cpu/split_sum.hpp"
+#include "backend/cpu/split_product.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <span>
 
 #include "backend/backend.hpp"
 #include "backend/cpu/packed_kernel.hpp"
@@ -34,7 +32,8 @@ constexpr std::array<Half, parts> on_the_left{Half::high, Half::high, Half::rest
 constexpr std::array<Half, parts> on_the_right{Half::high, Half::rest, Half::high};
 
 /// Panels one after the other, the lines of each as above, in pairs of columns 16 apart. Rows that L has not are 0.
-void to_panels(MatrixView<const float> l, const std::array<Half, parts>& take, MatrixView<std::uint32_t> panels) {
+void to_panels(MatrixView<const float> l, std::uint32_t sign, const std::array<Half, parts>& take,
+               MatrixView<std::uint32_t> panels) {
   for (Index q = 0; q < panel_count(l.rows); ++q) {
     const Index rows = std::min(panel, l.rows - q * panel);
     std::uint32_t* target = panels.row(q).data();
@@ -48,7 +47,7 @@ void to_panels(MatrixView<const float> l, const std::array<Half, parts>& take, M
         }
         std::array<std::uint32_t, at(panel)> high{};
         std::array<std::uint32_t, at(panel)> rest{};
-        split_pairs(x.data(), y.data(), high.data(), rest.data());
+        split_pairs(x.data(), y.data(), sign, high.data(), rest.data());
         for (Index part = 0; part < parts; ++part)
           std::ranges::copy(take[at(part)] == Half::high ? high : rest, target + (part * step + line) * panel);
       }
@@ -56,40 +55,21 @@ void to_panels(MatrixView<const float> l, const std::array<Half, parts>& take, M
   }
 }
 
-void negate(std::span<const float> from, std::span<float> to) {
-  std::ranges::transform(from, to.begin(), std::negate<>());
-}
-
 }  // namespace
 
-void SplitSum::start(MatrixView<const float> a) {
-  for (Index i = 0; i < a.rows; ++i) negate(a.row(i), sum_.row(i));
-}
-
-void SplitSum::finish(MatrixView<float> a) const {
-  for (Index i = 0; i < a.rows; ++i) negate(sum_.row(i).first(at(a.cols)), a.row(i));
-}
-
-void SplitSum::finish_lower(MatrixView<float> a) const {
-  for (Index i = 0; i < a.rows; ++i) negate(sum_.row(i).first(at(i + 1)), a.row(i));
-}
-
-void SplitSum::add_precisely(MatrixView<const float> l, MatrixView<const float> m) {
-  gemm<float>(false, true, 1.0F, l, m, 1.0F, sum_.view().row_range(0, l.rows).col_range(0, m.rows));
-}
-
-void SplitSum::add(MatrixView<const float> l, MatrixView<const float> m) {
+void SplitProduct::subtract(MatrixView<const float> l, MatrixView<const float> m, MatrixView<float> c) {
   const PackedKernel<float> kernel = active_kernel<float>();
   if (kernel.begin != nullptr) kernel.begin();
   if (kernel.split != nullptr) {
-    add_split(*kernel.split, l, m);
+    subtract_split(*kernel.split, l, m, c);
   } else {
-    add_packed(kernel, l, m);
+    subtract_packed(kernel, l, m, c);
   }
   if (kernel.end != nullptr) kernel.end();
 }
 
-void SplitSum::add_split(const SplitKernel& kernel, MatrixView<const float> l, MatrixView<const float> m) {
+void SplitProduct::subtract_split(const SplitKernel& kernel, MatrixView<const float> l, MatrixView<const float> m,
+                                  MatrixView<float> c) {
   constexpr Index steps = lines / step;
   constexpr Index pair = 2;
   constexpr Index depth = 4;  // steps: two panels on the right stay in the first cache while those on the left pass by
@@ -105,17 +85,18 @@ void SplitSum::add_split(const SplitKernel& kernel, MatrixView<const float> l, M
       const Panels right{right_.row(j).data() + line * panel, apart, static_cast<int>(std::min(pair, right_panels - j))};
       for (Index i = 0; i < left_panels; i += pair) {
         const Panels left{left_.row(i).data() + line * panel, apart, static_cast<int>(std::min(pair, left_panels - i))};
-        kernel.multiply(depth, left, right, &sum_(i * panel, j * panel), split_tile);
+        kernel.multiply(depth, left, right, &c(i * panel, j * panel), c.stride);
       }
     }
   }
 }
 
-void SplitSum::add_packed(const PackedKernel<float>& kernel, MatrixView<const float> l, MatrixView<const float> m) {
+void SplitProduct::subtract_packed(const PackedKernel<float>& kernel, MatrixView<const float> l, MatrixView<const float> m,
+                                   MatrixView<float> c) {
   constexpr Index all = parts * lines;
   constexpr Index depth = parts * 2 * step;  // two panels of it fit the first cache
-  to_panels(l, on_the_left, left_);
-  to_panels(m, on_the_right, right_);
+  to_panels(l, minus, on_the_left, left_);
+  to_panels(m, plus, on_the_right, right_);
   const Index left_panels = panel_count(l.rows);
   const Index right_panels = panel_count(m.rows);
   constexpr std::array<float, at(PackedKernel<float>::most_panels * panel)> zero{};
@@ -126,7 +107,7 @@ void SplitSum::add_packed(const PackedKernel<float>& kernel, MatrixView<const fl
       for (Index i = 0; i < left_panels; i += kernel.most_left) {
         const Panels left{left_.row(i).data() + line * panel, all,
                           static_cast<int>(std::min(kernel.most_left, left_panels - i))};
-        kernel.multiply(depth, left, right, zero.data(), &sum_(i * panel, j * panel), split_tile);
+        kernel.multiply(depth, left, right, zero.data(), &c(i * panel, j * panel), c.stride);
       }
     }
   }
