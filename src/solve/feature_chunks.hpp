@@ -44,19 +44,22 @@ class FeatureChunks {
     template <class Number>
     void centre_and_weigh(std::span<const double> offset, MatrixView<Number> f) const {
       for (Index i = 0; i < f.rows; ++i) {
-        for (Index k = 0; k < f.cols; ++k) {
-          const double centred = static_cast<double>(f(i, k)) - offset[static_cast<std::size_t>(k)];
-          f(i, k) = static_cast<Number>(weight(i) * centred);
-        }
+        const double w = weight(i);
+        Number* row = f.row(i).data();
+        for (Index k = 0; k < f.cols; ++k)
+          row[k] = static_cast<Number>(w * (static_cast<double>(row[k]) - offset[static_cast<std::size_t>(k)]));
       }
     }
     /// F := scale·w·(y - mean) - F for as many columns as there are targets.
     template <class Number>
     void take_from_targets(std::span<const double> mean, double scale, MatrixView<Number> f) const {
       for (Index i = 0; i < f.rows; ++i) {
+        const double factor = scale * weight(i);
+        const double* target = targets.row(i).data();
+        Number* row = f.row(i).data();
         for (Index a = 0; a < targets.cols; ++a) {
-          const double target = scale * weight(i) * (targets(i, a) - mean[static_cast<std::size_t>(a)]);
-          f(i, a) = static_cast<Number>(target - static_cast<double>(f(i, a)));
+          const double left = factor * (target[a] - mean[static_cast<std::size_t>(a)]) - static_cast<double>(row[a]);
+          row[a] = static_cast<Number>(left);
         }
       }
     }

@@ -364,7 +364,9 @@ LeftOfTargets RowOperator<Real>::left_pass(ConstMatrix w, std::span<const double
     for (Index i = 0; i < f.rows; ++i) {
       const double weight = chunk.weight(i);
       factors(i, w.cols) = static_cast<Real>(weight);
-      for (Index a = 0; a < p && weight > 0; ++a) square[at(a)] += std::pow(static_cast<double>(f(i, a)), 2) / weight;
+      if (!(weight > 0)) continue;
+      const Real* left = f.row(i).data();
+      for (Index a = 0; a < p; ++a) square[at(a)] += static_cast<double>(left[a]) * static_cast<double>(left[a]) / weight;
     }
   });
   const std::vector<double> ones = sums_of_factors(w.cols + 1);

@@ -25,7 +25,9 @@ class SlotSums {
   void add(MatrixView<const Real> features, MatrixView<const Real> f) {
     if (!begun_) begin();
     for (Index i = 0; i < f.rows; ++i) {
-      for (Index k = 0; k < f.cols; ++k) ones_[static_cast<std::size_t>(k)] += static_cast<double>(f(i, k));
+      const Real* row = f.row(i).data();
+      double* ones = ones_.data();
+      for (Index k = 0; k < f.cols; ++k) ones[k] += static_cast<double>(row[k]);
     }
     if constexpr (std::is_same_v<Real, float>) {
       thin_adjoint<float>(features, f, has_part_, part());
