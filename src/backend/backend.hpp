@@ -86,8 +86,8 @@ std::vector<double> column_dots(ConstMatrix a, ConstMatrix b);
 Index cholesky(MutMatrix a);
 Index cholesky(MatrixView<float> a);
 /// The same for a preconditioner, where bfloat16 are multiplied many times as fast as floats: two tiles are multiplied by
-/// three such products (cpu/split_product.hpp) where a factor of tiles like them would move A by no more than `harmless` or so,
-/// in spectral norm.
+/// three such products (cpu/split_product.hpp) where a factor of tiles like them would move A by no more than `harmless` or
+/// so, in spectral norm.
 Index split_cholesky(MatrixView<float> a, double harmless);
 /// B := L⁻¹B, or L⁻ᵀB.
 void solve_lower(ConstMatrix l, MutMatrix b);

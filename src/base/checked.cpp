@@ -82,8 +82,7 @@ ZeroedBlock zeroed_aligned(std::size_t bytes, Pages cleared_when_touched) {
   // that took up to 0.15 s of a fit.
   constexpr std::size_t large = std::size_t{1} << 24;
   const std::size_t least = cleared_when_touched == Pages::of_large ? large : least_mapped;
-  const ZeroedBlock block =
-      bytes >= least ? mapped_block(bytes, cleared_when_touched != Pages::small) : heap_block(bytes);
+  const ZeroedBlock block = bytes >= least ? mapped_block(bytes, cleared_when_touched != Pages::small) : heap_block(bytes);
   if (block.data == nullptr) {
     throw Error(ErrorKind::invalid_argument, "not enough memory: " + human_bytes(static_cast<double>(bytes)) +
                                                  " asked for at once; use fewer features, fewer rows or --memory");
