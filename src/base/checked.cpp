@@ -41,11 +41,15 @@ int checked_int(Index value, const char* what) {
 namespace {
 
 /// A page fault costs about 2 µs, more than clearing the 4 kB it brings: pages of 2 MB are asked for where they are worth
-/// it.
+/// it. On virtual machines memory that was never touched may cost 1 to 2 ms a MB, whatever the pages: where half of a matrix
+/// is not, small ones are cheaper.
 constexpr std::size_t huge_page = std::size_t{1} << 21;
 constexpr std::size_t least_mapped = 2 * huge_page;
+/// What is smaller is asked for again and again: the heap keeps its pages, and one thread clears them. Of blocks of 30 MB
+/// that took up to 0.15 s of a fit.
+constexpr std::size_t large = std::size_t{1} << 24;
 
-void wish_huge_pages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool huge = true) {
+void wish_pages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool huge) {
 #if defined(__linux__)
   madvise(p, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // where it is refused, others do
 #endif
@@ -61,7 +65,7 @@ ZeroedBlock mapped_block(std::size_t bytes, bool huge) {
   const std::size_t head = (huge_page - reinterpret_cast<std::uintptr_t>(first) % huge_page) % huge_page;
   if (head > 0) munmap(first, head);
   if (head < huge_page) munmap(first + head + rounded, huge_page - head);
-  wish_huge_pages(first + head, rounded, huge);
+  wish_pages(first + head, rounded, huge);
   return {first + head, rounded};
 }
 
@@ -70,7 +74,7 @@ ZeroedBlock heap_block(std::size_t bytes) {
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* p = std::aligned_alloc(alignment, rounded);
   if (p == nullptr) return {};
-  if (alignment == huge_page) wish_huge_pages(p, rounded);
+  if (alignment == huge_page) wish_pages(p, rounded, true);
   std::memset(p, 0, bytes);
   return {p, 0};
 }
@@ -78,10 +82,7 @@ ZeroedBlock heap_block(std::size_t bytes) {
 }  // namespace
 
 ZeroedBlock zeroed_aligned(std::size_t bytes, Pages cleared_when_touched) {
-  // What is smaller is asked for again and again: the heap keeps its pages, and one thread clears them. Of blocks of 30 MB
-  // that took up to 0.15 s of a fit.
-  constexpr std::size_t large = std::size_t{1} << 24;
-  const std::size_t least = cleared_when_touched == Pages::of_large ? large : least_mapped;
+  const std::size_t least = cleared_when_touched == Pages::of_any ? least_mapped : large;
   const ZeroedBlock block = bytes >= least ? mapped_block(bytes, cleared_when_touched != Pages::small) : heap_block(bytes);
   if (block.data == nullptr) {
     throw Error(ErrorKind::invalid_argument, "not enough memory: " + human_bytes(static_cast<double>(bytes)) +

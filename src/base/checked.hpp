@@ -26,7 +26,7 @@ struct ZeroedBlock {
 enum class Pages {
   of_large,  ///< those of large blocks
   of_any,    ///< those of all blocks that have a few
-  small,     ///< the same in pages of 4 kB: for matrices of which a triangle is never touched
+  small,     ///< those of large ones, of 4 kB each: for matrices of which a triangle is never touched
 };
 ZeroedBlock zeroed_aligned(std::size_t bytes, Pages cleared_when_touched = Pages::of_large);
 void release(ZeroedBlock block);

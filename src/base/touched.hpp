@@ -16,7 +16,7 @@ Matrix<T> touched(Index rows, Index cols) {
   constexpr Index page = Index{1} << 12;
   Matrix<T> room(rows, cols, Pages::of_any);
   const Index bytes = room.size() * static_cast<Index>(sizeof(T));
-  if (bytes <= huge_page) return room;
+  if (bytes < 2 * huge_page) return room;  // it has been cleared already
   parallel_for((bytes + huge_page - 1) / huge_page, [&](Index task) {
     auto* first = reinterpret_cast<volatile char*>(room.data());
     for (Index at = task * huge_page; at < std::min(bytes, (task + 1) * huge_page); at += page) first[at] = 0;

@@ -88,6 +88,11 @@ void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& opti
                    Model::State& state) {
   FitSummary& summary = state.summary;
   const Uncertainty keep = wished_uncertainty(recipe, options);
+  if (keep == Uncertainty::full) {
+    summary.notes.push_back(
+        "standard deviations will be of " + std::to_string(posterior_samples) +
+        " draws, right to about 9 %, since iterative solvers have no factor to keep; --solver cholesky has");
+  }
   Stopwatch watch;
   if (!options.penalty) summary.penalty = pilot_penalty(rows, recipe, options, summary);
   summary.seconds["penalty"] = watch.seconds();
@@ -197,23 +202,37 @@ void take(RidgeSolution&& solution, Model::State& state) {
   state.posterior = std::move(solution.posterior);
 }
 
-double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool constant) {
+namespace {
+
+/// What every fit takes, whatever its solver: blocks of rows and their features.
+constexpr double blocks_bytes = 96e6;
+
+double matrices_bytes(Index columns, Index parameters, Index outputs, bool constant) {
   const auto square = [](Index side) { return 8.0 * static_cast<double>(side) * static_cast<double>(side); };
   // moments + centred Gram, then Gram + its factor (+ the full normal matrix and its factor).
   const double accumulate = square(columns + 1 + outputs) + square(columns);
   const double solve = 3 * square(columns) + (constant ? 0.0 : 2 * square(parameters));
-  return std::max(accumulate, solve) + 96e6;
+  return std::max(accumulate, solve);
+}
+
+}  // namespace
+
+double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool constant) {
+  return matrices_bytes(columns, parameters, outputs, constant) + blocks_bytes;
 }
 
 SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& options) {
   if (options.solver != "auto") return {options.solver, "asked for"};
   const Coupling& coupling = map.coupling();
   const Index size = system_size(coupling);
-  const double bytes =
-      fit_memory_bytes(coupling.columns(), coupling.parameters(), coupling.outputs(), coupling.is_constant());
   if (size > direct_limit) return {"cg", std::to_string(size) + " unknowns are too many to factor"};
-  if (bytes > static_cast<double>(options.memory_bytes)) {
-    return {"cg", "the normal matrix needs " + human_bytes(bytes) + ", more than the memory budget"};
+  // A budget that not even the blocks of rows fit leaves a quarter for matrices: without them a fit would be no smaller.
+  const double matrices =
+      matrices_bytes(coupling.columns(), coupling.parameters(), coupling.outputs(), coupling.is_constant());
+  const auto budget = static_cast<double>(options.memory_bytes);
+  if (matrices > std::max(budget - blocks_bytes, budget / 4)) {
+    return {"cg", "the normal matrix and its factor need " + human_bytes(matrices) +
+                      ", more than the memory budget leaves beside blocks of rows"};
   }
   if (wants_refinement(map, rows, options))
     return {"refined", "a coarse Gram matrix and a few passes cost half of a full one"};

@@ -53,8 +53,8 @@ std::vector<double> random_signs(Index count) {
 
 Matrix<double> PreconditionedSystems::take_factor() {
   if (single_factor.empty()) return std::move(factor);
-  Matrix<double> wide(single_factor.rows(), single_factor.cols());
-  parallel_for(wide.rows(), [&](Index i) { std::ranges::copy(single_factor.row(i), wide.row(i).begin()); });
+  Matrix<double> wide(single_factor.rows(), single_factor.cols(), Pages::small);
+  parallel_for(wide.rows(), [&](Index i) { std::copy_n(single_factor.row(i).begin(), i + 1, wide.row(i).begin()); });
   single_factor = {};
   return wide;
 }

@@ -102,7 +102,7 @@ NormalSystem normal_system(const RidgeStatistics& s, const Coupling& coupling, b
     for (Index c = 0; c < m; ++c) n.mean_feature[static_cast<std::size_t>(c)] = s.moments(m, c) / n.weight;
     for (Index a = 0; a < p; ++a) n.mean_target[static_cast<std::size_t>(a)] = s.moments(m + 1 + a, m) / n.weight;
   }
-  n.gram = Matrix<double>(m, m);
+  n.gram = Matrix<double>(m, m, Pages::small);
   parallel_for(m, [&](Index i) {
     const double mean = n.weight * n.mean_feature[static_cast<std::size_t>(i)];
     for (Index j = 0; j <= i; ++j) n.gram(i, j) = s.moments(i, j) - mean * n.mean_feature[static_cast<std::size_t>(j)];

@@ -52,8 +52,8 @@ void subtract_square(MatrixView<const Real> a, MatrixView<Real> c) {
 /// The factor of a tile on the diagonal in small blocks, whose inverses multiply what is below: OpenBLAS solves with floats
 /// at a tenth of the rate at which it multiplies (38 of 300 GF/s on two cores of a Xeon with AMX; no difference on AMD).
 /// Products with an inverse are less precise than solves by the condition number of the small block: a test with a penalty
-/// of 5e-8 found that out, so precise factors do without. Blocks where it could move A by more than `harmless` are
-/// corrected by what is left of X, which makes them as precise as solves, or halved where even that is in doubt.
+/// of 5e-8 found that out, so precise factors do without. Where they could move A by more than `harmless`, X is corrected by
+/// what it leaves of A; where even that would not do, blocks are halved.
 class InvertedDiagonal {
  public:
   InvertedDiagonal(MatrixView<float> a, double harmless) : l_(a), harmless_(harmless) {}
@@ -96,10 +96,9 @@ class InvertedDiagonal {
     invert(first + width / 2, width - width / 2);
   }
 
-  /// Rounding by 2⁻²⁴ of X = AL⁻ᵀ moves A = XLᵀ by 2⁻²⁴‖A‖‖L⁻¹‖‖L‖; what is below is taken to be as large as the diagonal
-  /// of the block, Σ_j l_ij² at most. A correction leaves so much of itself.
+  /// Rounding by 2⁻²⁴ of X = AL⁻ᵀ moves A = XLᵀ by 2⁻²⁴‖L⁻¹‖‖L‖ of ‖A‖, at most, and a correction leaves the same share of
+  /// that, or as much as a solve would. What is below is taken to be as large as the diagonal of the block, Σ_j l_ij².
   Way way_of(Index first, Index width) {
-    constexpr double most_left = 1e-2;
     const MatrixView<const float> corner = l_.row_range(first, width).col_range(first, width);
     const MatrixView<float> lower = lower_.view().row_range(first, width).col_range(0, width);
     const MatrixView<float> inverse = inverse_.view().row_range(first, width).col_range(0, width);
@@ -120,9 +119,9 @@ class InvertedDiagonal {
       square += row;
       largest_row = std::max(largest_row, row);
     }
-    const double moved = 0x1p-24 * std::sqrt(inverse_square * square);
-    if (moved * largest_row <= harmless_) return Way::inverse;
-    return moved <= most_left ? Way::corrected : Way::solve;
+    const double share = 0x1p-24 * std::sqrt(inverse_square * square);
+    if (share * largest_row <= harmless_) return Way::inverse;
+    return share * share * largest_row <= std::max(harmless_, 0x1p-24 * largest_row) ? Way::corrected : Way::solve;
   }
 
   /// The columns of a part, given those before them.

@@ -75,14 +75,17 @@ TEST(Checked, Int) {
 }
 
 TEST(Checked, MemoryIsAlignedAndZero) {
-  for (const std::size_t bytes : {1U, 64U, 65U, 100000U, 5000001U, 40000001U}) {  // the last from the system directly
-    const ZeroedBlock block = zeroed_aligned(bytes);
-    EXPECT_EQ(block.mapped > 0, bytes > 40000000);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data) % 64, 0U);
-    auto* data = static_cast<unsigned char*>(block.data);
-    EXPECT_TRUE(std::all_of(data, data + bytes, [](unsigned char byte) { return byte == 0; }));
-    std::fill(data, data + bytes, 1);  // the whole of it is there
-    release(block);
+  for (const Pages pages : {Pages::of_large, Pages::of_any, Pages::small}) {
+    const std::size_t directly = pages == Pages::of_any ? 5000000 : 40000000;  // from the system, from this on
+    for (const std::size_t bytes : {1U, 64U, 65U, 100000U, 5000001U, 40000001U}) {
+      const ZeroedBlock block = zeroed_aligned(bytes, pages);
+      EXPECT_EQ(block.mapped > 0, bytes > directly);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data) % 64, 0U);
+      auto* data = static_cast<unsigned char*>(block.data);
+      EXPECT_TRUE(std::all_of(data, data + bytes, [](unsigned char byte) { return byte == 0; }));
+      std::fill(data, data + bytes, 1);  // the whole of it is there
+      release(block);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -260,6 +261,24 @@ TEST(Fit, SmallestProblems) {
   }
 }
 
+TEST(Fit, IterativeSolversSayThatTheyKeepDraws) {
+  const Data s = data(40, 2, 1);
+  for (const char* solver : {"cg", "sgd", "cholesky"}) {
+    for (const char* uncertainty : {"auto", "full"}) {
+      ArrayRows rows = s.rows();
+      FitOptions options;
+      options.map = "fourier:20";
+      options.penalty = 1e-3;
+      options.solver = solver;
+      options.uncertainty = uncertainty;
+      const std::vector<std::string> notes = fit(rows, options).summary().notes;
+      const bool said =
+          std::ranges::any_of(notes, [](const std::string& note) { return note.find("64 draws") != note.npos; });
+      EXPECT_EQ(said, std::string(solver) != "cholesky" && std::string(uncertainty) == "full") << solver << uncertainty;
+    }
+  }
+}
+
 TEST(Fit, ConstantTargetsAreLearned) {
   Data s = data(40, 2, 2);
   std::ranges::fill(s.y.values(), 7.0);
@@ -310,6 +329,9 @@ TEST(ChooseSolver, FollowsSizesAndWishes) {
   EXPECT_EQ(choice("gaussian(1)", 1, 800), "cholesky");
   options.memory_bytes = Index{100} << 20;
   EXPECT_EQ(choice("gaussian(1)", 1, 1500), "cg");
+  options.memory_bytes = Index{20} << 20;  // less than blocks of rows take, with any solver
+  EXPECT_EQ(choice("gaussian(1)", 1, 200), "cholesky") << "matrices of 4 MB";
+  EXPECT_EQ(choice("gaussian(1)", 1, 400), "cg") << "of 15 MB";
   options.solver = "sgd";
   EXPECT_EQ(choice("gaussian(1)", 1, 10), "sgd");
 }
