@@ -262,12 +262,15 @@ class SplitTiles {
  private:
   void take_off(Index i, Index j, Index from, Index to, MatrixView<float> target) const {
     thread_local SplitProduct product;
+    const auto quiet = [&](Index k) { return noise_(i, k) * noise_(j, k) <= harmless_ * harmless_; };
     for (Index k = from; k < to; ++k) {
-      if (noise_(i, k) * noise_(j, k) <= harmless_ * harmless_) {
+      if (quiet(k)) {
         product.subtract(tile(a_, i, k), tile(a_, j, k), target);
-      } else {
-        gemm<float>(false, true, -1.0F, tile(a_, i, k), tile(a_, j, k), 1.0F, target);
+        continue;
       }
+      const Index first = k;
+      while (k + 1 < to && !quiet(k + 1)) ++k;
+      gemm<float>(false, true, -1.0F, tile(a_, i, first, k + 1), tile(a_, j, first, k + 1), 1.0F, target);
     }
   }
   /// The spectral norm of what LLᵀ is off by when every product of two numbers is off by some 2⁻¹⁸ of itself at random, L
