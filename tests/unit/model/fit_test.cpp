@@ -330,8 +330,8 @@ TEST(ChooseSolver, FollowsSizesAndWishes) {
   options.memory_bytes = Index{100} << 20;
   EXPECT_EQ(choice("gaussian(1)", 1, 1500), "cg");
   options.memory_bytes = Index{20} << 20;  // less than blocks of rows take, with any solver
-  EXPECT_EQ(choice("gaussian(1)", 1, 200), "cholesky") << "matrices of 4 MB";
-  EXPECT_EQ(choice("gaussian(1)", 1, 400), "cg") << "of 15 MB";
+  EXPECT_EQ(choice("gaussian(1)", 1, 900), "cholesky") << "matrices of 78 MB";
+  EXPECT_EQ(choice("gaussian(1)", 1, 1100), "cg") << "of 116 MB";
   options.solver = "sgd";
   EXPECT_EQ(choice("gaussian(1)", 1, 10), "sgd");
 }
