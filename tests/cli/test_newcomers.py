@@ -122,8 +122,12 @@ def test_the_map_suits_the_loss_unless_it_is_named(run, waves, tmp_path):
 
 
 def test_what_a_memory_budget_changes_is_said(run, waves):
-    j = run(*fit("--target", "y", "--map", "fourier:60", "--penalty", "1e-3", "--memory", "1MB", "-o", "m.mercer", "--json")).json
+    small = ["--target", "y", "--penalty", "1e-3", "--memory", "1MB", "-o", "m.mercer", "--json"]
+    j = run(*fit("--map", "fourier:1100", *small)).json
     assert j["solver"] == "cg" and any("conjugate gradients" in note and "memory" in note for note in j["notes"]), j["notes"]
+    # Matrices that are smaller than what any solver takes are not avoided.
+    j = run(*fit("--map", "fourier:60", *small)).json
+    assert j["solver"] == "cholesky" and not j["notes"], j["notes"]
 
 
 def test_a_coarse_posterior_is_not_called_exact(run, tmp_path):
