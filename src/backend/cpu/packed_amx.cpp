@@ -33,24 +33,24 @@ TileConfig full_tiles() {
 void transpose(const std::uint32_t* from, std::uint32_t* to) {
   __m512i a[16];
   __m512i b[16];
-  for (int r = 0; r < 16; ++r) a[r] = _mm512_loadu_si512(from + r * 16);
-  for (int r = 0; r < 16; r += 2) {
+  for (std::ptrdiff_t r = 0; r < 16; ++r) a[r] = _mm512_loadu_si512(from + r * 16);
+  for (std::ptrdiff_t r = 0; r < 16; r += 2) {
     b[r] = _mm512_unpacklo_epi32(a[r], a[r + 1]);
     b[r + 1] = _mm512_unpackhi_epi32(a[r], a[r + 1]);
   }
-  for (int r = 0; r < 16; r += 4) {  // a[r + s]: words s, 4 + s, 8 + s, 12 + s of lines r … r + 3
+  for (std::ptrdiff_t r = 0; r < 16; r += 4) {  // a[r + s]: words s, 4 + s, 8 + s, 12 + s of lines r … r + 3
     a[r] = _mm512_unpacklo_epi64(b[r], b[r + 2]);
     a[r + 1] = _mm512_unpackhi_epi64(b[r], b[r + 2]);
     a[r + 2] = _mm512_unpacklo_epi64(b[r + 1], b[r + 3]);
     a[r + 3] = _mm512_unpackhi_epi64(b[r + 1], b[r + 3]);
   }
-  for (int s = 0; s < 4; ++s) {
+  for (std::ptrdiff_t s = 0; s < 4; ++s) {
     b[s] = _mm512_shuffle_i32x4(a[s], a[4 + s], 0x88);           // words s, 8 + s of lines 0 … 7
     b[4 + s] = _mm512_shuffle_i32x4(a[s], a[4 + s], 0xdd);       // words 4 + s, 12 + s
     b[8 + s] = _mm512_shuffle_i32x4(a[8 + s], a[12 + s], 0x88);  // of lines 8 … 15
     b[12 + s] = _mm512_shuffle_i32x4(a[8 + s], a[12 + s], 0xdd);
   }
-  for (int s = 0; s < 4; ++s) {
+  for (std::ptrdiff_t s = 0; s < 4; ++s) {
     _mm512_storeu_si512(to + s * 16, _mm512_shuffle_i32x4(b[s], b[8 + s], 0x88));
     _mm512_storeu_si512(to + (4 + s) * 16, _mm512_shuffle_i32x4(b[4 + s], b[12 + s], 0x88));
     _mm512_storeu_si512(to + (8 + s) * 16, _mm512_shuffle_i32x4(b[s], b[8 + s], 0xdd));
@@ -68,8 +68,7 @@ void split_rows(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::
   for (std::ptrdiff_t i = 0; i < rows; ++i) {
     const float* row = l + i * stride;
     std::uint32_t* high = panel + 16 * i;
-    for (std::ptrdiff_t s = 0; s < steps; ++s, row += 32, high += 2 * 256)
-      split_pairs(row, row + 16, sign, high, high + 256);
+    for (std::ptrdiff_t s = 0; s < steps; ++s, row += 32, high += 512) split_pairs(row, row + 16, sign, high, high + 256);
   }
 }
 
@@ -79,7 +78,7 @@ void split_left(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::
 
 void split_right(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel) {
   alignas(64) std::uint32_t across[2 * 256] = {};
-  for (std::ptrdiff_t s = 0; s < steps; ++s, l += 32, panel += 2 * 256) {
+  for (std::ptrdiff_t s = 0; s < steps; ++s, l += 32, panel += 512) {
     split_rows(rows, 1, l, stride, plus, across);
     transpose(across, panel);
     transpose(across + 256, panel + 256);
@@ -156,8 +155,8 @@ void split_one_by_one(std::ptrdiff_t steps, const std::uint32_t* a, const std::u
 
 void split_multiply(std::ptrdiff_t steps, const Panels& left, const Panels& right, float* c, std::ptrdiff_t stride) {
   if (left.count == 2 && right.count == 2) return split_two_by_two(steps, left, right, c, stride);
-  for (int i = 0; i < left.count; ++i) {
-    for (int j = 0; j < right.count; ++j)
+  for (std::ptrdiff_t i = 0; i < left.count; ++i) {
+    for (std::ptrdiff_t j = 0; j < right.count; ++j)
       split_one_by_one(steps, left.data + i * left.stride * 16, right.data + j * right.stride * 16,
                        c + i * 16 * stride + j * 16, stride);
   }
@@ -221,8 +220,8 @@ template <class Sum>
 void multiply(std::ptrdiff_t lines, const Panels& left, const Panels& right, const Sum* /*start*/, Sum* c,
               std::ptrdiff_t stride) {
   if (left.count == 2 && right.count == 2) return two_by_two<Sum>(lines, left, right, c, stride);
-  for (int i = 0; i < left.count; ++i) {
-    for (int j = 0; j < right.count; ++j) {
+  for (std::ptrdiff_t i = 0; i < left.count; ++i) {
+    for (std::ptrdiff_t j = 0; j < right.count; ++j) {
       one_by_one<Sum>(lines, left.data + i * left.stride * 16, right.data + j * right.stride * 16,
                       c + i * 16 * stride + j * 16, stride);
     }
