@@ -13,7 +13,7 @@
 namespace mercer {
 namespace {
 
-/// The stretches of a slot, one after the other.
+/// The stretches of a slot, or of a lane, one after the other.
 class Turns {
  public:
   explicit Turns(Index slots) : done_(static_cast<std::size_t>(slots)) {}
@@ -25,9 +25,8 @@ class Turns {
     Turn(Turns& turns, Index stretch)
         : turns_(turns),
           done_(turns.done_[static_cast<std::size_t>(stretch) % turns.done_.size()]),
-          mine_(stretch / static_cast<Index>(turns.done_.size())) {
-      done_.wait_for(mine_);
-    }
+          mine_(stretch / static_cast<Index>(turns.done_.size())) {}
+    void wait() const { done_.wait_for(mine_); }
     ~Turn() {
       if (std::uncaught_exceptions() > exceptions_) turns_.failed_ = true;
       done_.reach(mine_ + 1);
@@ -96,6 +95,7 @@ void FeatureChunks<Real>::consume_stretch(Index stretch, Index first_row, const 
     chunk.slot = stretch % slots_;
     chunk.first_row = first_row + first;
     chunk.row_in_block = first;
+    chunk.first_of_stretch = first == begin;
     chunk.last_of_stretch = first + count == end;
     chunk.rows = block.inputs.row_range(first, count);
     chunk.features = features;
@@ -107,7 +107,7 @@ void FeatureChunks<Real>::consume_stretch(Index stretch, Index first_row, const 
 }
 
 template <class Real>
-void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& before) {
+void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& before, const Ends& ends) {
   // Threads wait for each other at the end of a block, which is little of what two dozen stretches take each of them. More
   // rows take more memory, mostly fresh: scaled ones are copies. Slots are the same for any number of blocks.
   constexpr Index stretches_each = 24;
@@ -125,20 +125,23 @@ void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& bef
     blocks = (all + times - 1) / times;
   }
   // A single slot is worked on by one thread at a time, and what it calls by all of them if it is alone.
-  pass((slots_ == 1 ? 1 : blocks) * block_rows(), consume, before, {});
+  pass((slots_ == 1 ? 1 : blocks) * block_rows(), consume, before, {}, ends);
 }
 
 template <class Real>
-void FeatureChunks<Real>::for_each_block(const Consumer& consume, const BlockHook& before, const Others& others) {
-  pass(block_rows(), consume, before, others);
+void FeatureChunks<Real>::for_each_block(const Consumer& consume, const BlockHook& before, const Others& others,
+                                         const Ends& ends) {
+  pass(block_rows(), consume, before, others, ends);
 }
 
 template <class Real>
-void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, const BlockHook& before, const Others& others) {
+void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, const BlockHook& before, const Others& others,
+                               const Ends& ends) {
   if (keep_ && features_.empty()) features_ = Matrix<Real>(rows_.row_count(), map_.columns());
   rows_.rewind();
   RowBlock block;
   Index first_row = 0;
+  Turns lanes(std::max<Index>(1, ends.lanes));
   while (rows_.next(rows_at_once, block)) {
     check_stop();
     if (before) before(first_row, block.rows());
@@ -152,10 +155,16 @@ void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, cons
         others.run(task - stretch);
         return;
       }
-      const Turns::Turn turn(turns, stretch);  // before anything may fail: others wait for its end
+      const Turns::Turn turn(turns, stretch);                // before anything may fail: others wait for their ends
+      const Index in_all = first_row / slot_rows + stretch;  // blocks are of different sizes for other numbers of threads
+      const Turns::Turn end(lanes, in_all);
+      turn.wait();
       if (turns.failed()) return;
       check_stop();
       consume_stretch(stretch, first_row, block, consume);
+      if (!ends.done) return;
+      end.wait();
+      if (!lanes.failed()) ends.done(in_all % ends.lanes);
     });
     first_row += block.rows();
   }

@@ -12,17 +12,19 @@ namespace mercer {
 /// Passes over the rows as features, in chunks of about the size of the second cache: computed, used, forgotten, by
 /// whichever thread is free. Stretches of `slot_rows` rows are dealt to `slots`, a number that sizes alone determine, by
 /// turns; the chunks of a slot come in order and never two at a time, so sums that a consumer keeps per slot and adds in the
-/// order of slots do not depend on the threads.
+/// order of slots do not depend on the threads. Large ones are better kept per stretch, by the thread that works on it, and
+/// added up in a few lanes (Ends).
 template <class Real>
 class FeatureChunks {
  public:
   struct Chunk {
     Index slot = 0;
-    Index first_row = 0;           ///< in the whole data
-    Index row_in_block = 0;        ///< a multiple of 8
-    bool last_of_stretch = false;  ///< of slot_rows rows
-    ConstMatrix rows;              ///< the inputs as they came
-    MatrixView<Real> features;     ///< to be changed only where they are not kept
+    Index first_row = 0;            ///< in the whole data
+    Index row_in_block = 0;         ///< a multiple of 8
+    bool first_of_stretch = false;  ///< of slot_rows rows
+    bool last_of_stretch = false;
+    ConstMatrix rows;           ///< the inputs as they came
+    MatrixView<Real> features;  ///< to be changed only where they are not kept
     ConstMatrix targets;
     std::span<const double> weights;  ///< empty: all 1
 
@@ -76,18 +78,25 @@ class FeatureChunks {
   using Consumer = std::function<void(const Chunk&)>;
   /// Before each block: with its first row and number of rows, outside of the pool.
   using BlockHook = std::function<void(Index first_row, Index rows)>;
+  /// After the last chunk of a stretch, by the same thread: stretches are dealt to lanes by turns, and `done` is called for
+  /// those of a lane in order and never two at a time. Threads wait for the stretch that is one round of lanes earlier, at
+  /// the end only.
+  struct Ends {
+    Index lanes = 0;
+    std::function<void(Index lane)> done;
+  };
   /// Blocks of as many rows as make threads wait for each other seldom.
-  void for_each(const Consumer& consume, const BlockHook& before = {});
+  void for_each(const Consumer& consume, const BlockHook& before = {}, const Ends& ends = {});
   /// Work that goes along with the chunks of a block, as tasks that are begun in their order; known after `before`.
   struct Others {
     std::function<Index()> count;
     std::function<void(Index)> run;
   };
   /// Blocks of `block_rows()`.
-  void for_each_block(const Consumer& consume, const BlockHook& before, const Others& others);
+  void for_each_block(const Consumer& consume, const BlockHook& before, const Others& others, const Ends& ends = {});
 
  private:
-  void pass(Index rows_at_once, const Consumer& consume, const BlockHook& before, const Others& others);
+  void pass(Index rows_at_once, const Consumer& consume, const BlockHook& before, const Others& others, const Ends& ends);
   void consume_stretch(Index stretch, Index first_row, const RowBlock& block, const Consumer& consume);
   Index chunk_rows() const;
 

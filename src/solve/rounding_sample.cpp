@@ -56,7 +56,7 @@ RoundingSample::RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<c
       left_(left),
       every_(stretches_for_one(rows_to_come)),
       whole_(rows_to_come >= 0 && rows_to_come <= few) {
-  for (Matrix<double>& room : rooms) slots_.push_back({room});
+  for (Matrix<float>& room : rooms) slots_.push_back({room});
 }
 
 void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
@@ -70,9 +70,9 @@ void RoundingSample::look(const Chunk& chunk, MatrixView<const float> f) {
 
 void RoundingSample::clear(Slot& slot) const {
   if (slot.difference.rows() == w_.rows() && slot.difference.cols() == w_.cols()) {
-    std::ranges::fill(slot.difference.values(), 0.0);
+    std::ranges::fill(slot.difference.values(), 0.0F);
   } else {
-    slot.difference = Matrix<double>(w_.rows(), w_.cols());
+    slot.difference = Matrix<float>(w_.rows(), w_.cols());
   }
   slot.ones.assign(at(w_.rows()), 0.0);
 }
@@ -100,16 +100,18 @@ void RoundingSample::compare(const Chunk& chunk, MatrixView<const float> f, Slot
   chunk.centre_and_weigh(offset_, exact.view());
   if (left_) chunk.take_from_targets(left_->mean, left_->scale, exact.view());
   for (Index i = 0; i < rows; ++i) {
-    for (Index j = 0; j < k; ++j) {
-      slot.ones[at(j)] += static_cast<double>(f(i, j)) - exact(i, j);
-      exact(i, j) = -exact(i, j);
-    }
+    for (Index j = 0; j < k; ++j) slot.ones[at(j)] += static_cast<double>(f(i, j)) - exact(i, j);
   }
-  thin_adjoint<double>(phi, exact, true, slot.difference);
+  thread_local Matrix<double> precise;
   thread_local Matrix<float> rough;
-  if (rough.rows() != k || rough.cols() != m) rough = Matrix<float>(k, m);
+  if (rough.rows() != k || rough.cols() != m) {
+    precise = Matrix<double>(k, m);
+    rough = Matrix<float>(k, m);
+  }
+  thin_adjoint<double>(phi, exact, false, precise);
   thin_adjoint<float>(features, f.row_range(0, rows), false, rough);
-  for (Index i = 0; i < rough.size(); ++i) slot.difference.data()[i] += static_cast<double>(rough.data()[i]);
+  for (Index i = 0; i < rough.size(); ++i)
+    slot.difference.data()[i] += static_cast<float>(static_cast<double>(rough.data()[i]) - precise.data()[i]);
 }
 
 Index RoundingSample::rows() const {
@@ -153,7 +155,7 @@ SampledErrors RoundingSample::errors(Index size, Index columns,
       for (Index first = 0; first < m; first += tile) {
         for (Index j = 0; j < sums.cols(); ++j) {
           for (Index c = first; c < std::min(m, first + tile); ++c)
-            sums(c, j) += slot.difference(j, c) - mean_[at(c)] * slot.ones[at(j)];
+            sums(c, j) += static_cast<double>(slot.difference(j, c)) - mean_[at(c)] * slot.ones[at(j)];
         }
       }
     }

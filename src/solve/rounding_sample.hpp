@@ -22,8 +22,9 @@ struct TargetsLeft {
 class RoundingSample {
  public:
   using Chunk = FeatureChunks<float>::Chunk;
-  /// Sums of every slot; kept from pass to pass, since fresh pages cost as much as some rows.
-  using Rooms = std::vector<Matrix<double>>;
+  /// What sums of every slot differ by, which need not be precise; kept from pass to pass, since fresh pages cost as much as
+  /// some rows.
+  using Rooms = std::vector<Matrix<float>>;
   /// φ~ = φ - mean, `offset` = meanᵀW; sums are kept apart for each slot. Of few rows to come the sample is the whole.
   RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean, std::span<const double> offset,
                  Rooms& rooms, Index rows_to_come, std::optional<TargetsLeft> left = {});
@@ -48,7 +49,7 @@ class RoundingSample {
     void end_stretch();
   };
   struct Slot {
-    Matrix<double>& difference;     ///< k × m, of which there is something from the first row on
+    Matrix<float>& difference;      ///< k × m, of which there is something from the first row on
     std::vector<double> ones = {};  ///< of Σ F
     double square = 0;              ///< Σ (φ in float - φ)² of the largest rows
     double all = 0;                 ///< Σ φ² of the same

@@ -19,9 +19,9 @@ constexpr std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Enough for many threads, within memory: sums of `systems` columns are kept once per slot, in half a gigabyte at most (a
-/// double, and up to three more of the sample of roundings; every thread has floats of one stretch besides), and the floats
-/// of a block would take an eighth.
+/// Enough for many threads, within memory: what is kept once per slot for `systems` columns (sums in double, what roundings
+/// are seen to do to them in float, and a copy of either) takes half a gigabyte at most, and the floats of a block would take
+/// an eighth.
 Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
   constexpr double sums_budget = 512e6;
   constexpr double block_budget = 128e6;
@@ -30,6 +30,15 @@ Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
   const double slots = std::min(sums_budget / (32.0 * columns * static_cast<double>(systems * width)),
                                 block_budget / (4.0 * columns * static_cast<double>(slot_rows)));
   return std::clamp<Index>(static_cast<Index>(slots), 1, 32);
+}
+
+/// Of sums, no more than `slots`: few where they are large and their memory would cost more than waiting for each other.
+Index lanes_for(Index columns, Index features, Index slots) {
+  constexpr double ample_bytes = 4e6;
+  constexpr Index least = 8;
+  const double bytes = 8.0 * static_cast<double>(columns) * static_cast<double>(features);
+  const auto ample = static_cast<Index>(std::min(ample_bytes / bytes, static_cast<double>(slots)));
+  return std::min(slots, std::max(ample, least));
 }
 
 /// φ¯ᵀW, of W as columns × k.
@@ -78,8 +87,8 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
       rows_(rows),
       chunks_(map, rows, block_rows(map, std::max(most_systems, rows.target_count() + 1)) / FeatureChunks<Real>::slot_rows,
               memory_bytes),
-      slots_(std::make_shared<std::vector<SlotSums>>(at(chunks_.slots()))),
-      sampled_(slots_->size()),
+      sums_(std::make_shared<std::vector<SlotSums>>(at(chunks_.slots()))),
+      sampled_(sums_->size()),
       progress_(progress) {
   system_.coupling = &map.coupling();
   system_.intercept = intercept;
@@ -251,7 +260,7 @@ template <class Real>
 template <class Fill>
 Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, LowGram* low, Summed summed) {
   const Index m = map_.columns();
-  for (SlotSums& slot : *slots_) slot.expect(cols, m);
+  for (SlotSums& lane : *sums_) lane.expect(cols, m);
   const auto start = [&](Index first_row, Index rows) {
     report(progress_, "passing over the rows", static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
     if (low != nullptr) low->begin_block(rows);
@@ -261,20 +270,23 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
            low->add_with_targets<Real>(chunk.row_in_block, chunk.features, f.col_range(1, cols - 1));
   };
   const auto consume = [&](const Chunk& chunk) {
-    SlotSums& slot = (*slots_)[at(chunk.slot)];
+    StretchSums<Real>& stretch = StretchSums<Real>::of_this_thread();
+    if (chunk.first_of_stretch) stretch.begin(cols, m);
     Matrix<Real> f(chunk.features.rows, cols);
     fill(chunk, f.view());
     if (!rounded_with_targets(chunk, f)) {
       if (summed == Summed::as_rounded) low->round_and_add(chunk.row_in_block, chunk.features, chunk.weights);
-      slot.add<Real>(chunk.features, f);
+      stretch.add(chunk.features, f);
       if (low != nullptr && summed == Summed::exactly) low->add<Real>(chunk.row_in_block, chunk.features, chunk.weights);
     }
-    if (chunk.last_of_stretch) slot.end_stretch();
   };
+  const typename FeatureChunks<Real>::Ends ends{lanes_for(cols, m, std::ssize(*sums_)), [&](Index lane) {
+                                                  (*sums_)[at(lane)].add(StretchSums<Real>::of_this_thread());
+                                                }};
   if (low != nullptr) {
-    chunks_.for_each_block(consume, start, products_of(*low));
+    chunks_.for_each_block(consume, start, products_of(*low), ends);
   } else {
-    chunks_.for_each(consume, start);
+    chunks_.for_each(consume, start, ends);
   }
   const std::vector<double> ones = sums_of_factors(cols);
   constexpr Index strip = 256;
@@ -285,9 +297,9 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
     std::array<double, at(strip)> sum{};
     for (Index k = 0; k < cols; ++k) {
       for (Index c = 0; c < width; ++c) sum[at(c)] = -system_.mean_feature[at(first + c)] * ones[at(k)];
-      for (const SlotSums& slot : *slots_) {
-        if (!slot.any()) continue;
-        const double* part = slot.row(k).data() + first;
+      for (const SlotSums& lane : *sums_) {
+        if (!lane.any()) continue;
+        const double* part = lane.row(k).data() + first;
         for (Index c = 0; c < width; ++c) sum[at(c)] += part[c];
       }
       for (Index c = 0; c < width; ++c) result(first + c, k) = sum[at(c)];
@@ -306,8 +318,8 @@ void RowOperator<Real>::apply(ConstMatrix v, MutMatrix out, Matrix<double>* unco
 template <class Real>
 std::vector<double> RowOperator<Real>::sums_of_factors(Index cols) const {
   std::vector<double> ones(at(cols), 0.0);
-  for (const SlotSums& slot : *slots_) {
-    for (Index k = 0; slot.any() && k < cols; ++k) ones[at(k)] += slot.ones()[at(k)];
+  for (const SlotSums& lane : *sums_) {
+    for (Index k = 0; lane.any() && k < cols; ++k) ones[at(k)] += lane.ones()[at(k)];
   }
   return ones;
 }

@@ -45,8 +45,8 @@ class RowOperator {
       : map_(other.map_),
         rows_(other.rows_),
         chunks_(map_, rows_, other.chunks_.slots(), 0),
-        slots_(other.slots_),
-        sampled_(slots_->size()),
+        sums_(other.sums_),
+        sampled_(sums_->size()),
         progress_(other.progress_) {
     adopt(other);
   }
@@ -124,7 +124,7 @@ class RowOperator {
   const FeatureMap& map_;
   RowSource& rows_;
   FeatureChunks<Real> chunks_;
-  std::shared_ptr<std::vector<SlotSums>> slots_;  ///< one room for operators that never pass at a time
+  std::shared_ptr<std::vector<SlotSums>> sums_;  ///< one room for operators that never pass at a time
   RoundingSample::Rooms sampled_;
   Progress* progress_;
   NormalSystem system_;

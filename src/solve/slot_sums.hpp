@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -9,39 +8,59 @@
 
 namespace mercer {
 
-/// Σ φFᵀ over the chunks of one slot of a pass (FeatureChunks), and Σ F. Its memory is kept from pass to pass: fresh pages
-/// cost as much as some rows.
-class SlotSums {
+/// Σ φFᵀ over the chunks of one stretch of rows (FeatureChunks), and Σ F, by the thread that works on it: in its caches, and
+/// in memory that it keeps, since fresh pages cost as much as some rows.
+template <class Real>
+class StretchSums {
  public:
-  /// Before a pass with so many columns of F and features; nothing is touched until something is added.
-  void expect(Index columns, Index features) {
-    begun_ = false;
-    has_part_ = false;
-    columns_ = columns;
-    features_ = features;
+  static StretchSums& of_this_thread() {
+    thread_local StretchSums sums;
+    return sums;
   }
 
-  template <class Real>
+  void begin(Index columns, Index features) {
+    any_ = false;
+    columns_ = columns;
+    if (room_.rows() < columns || room_.cols() != features) room_ = Matrix<Real>(columns, features);
+    ones_.assign(static_cast<std::size_t>(columns), 0.0);
+  }
   void add(MatrixView<const Real> features, MatrixView<const Real> f) {
-    if (!begun_) begin();
     for (Index i = 0; i < f.rows; ++i) {
       const Real* row = f.row(i).data();
       double* ones = ones_.data();
       for (Index k = 0; k < f.cols; ++k) ones[k] += static_cast<double>(row[k]);
     }
-    if constexpr (std::is_same_v<Real, float>) {
-      thin_adjoint<float>(features, f, has_part_, part());
-      has_part_ = true;
-    } else {
-      thin_adjoint<double>(features, f, true, sums_.view().row_range(0, columns_));
-    }
+    thin_adjoint<Real>(features, f, any_, room_.view().row_range(0, columns_));
+    any_ = true;
   }
-  /// Sums in float are of one stretch, which one thread works on, and are moved on to doubles after it.
-  void end_stretch() {
-    if (!has_part_) return;
-    const MatrixView<const float> sums = part();
-    for (Index i = 0; i < sums.rows * sums.cols; ++i) sums_.data()[i] += static_cast<double>(sums.data[i]);
-    has_part_ = false;
+
+  bool any() const { return any_; }
+  MatrixView<const Real> products() const { return room_.view().row_range(0, columns_); }
+  const std::vector<double>& ones() const { return ones_; }
+
+ private:
+  bool any_ = false;
+  Index columns_ = 0;
+  Matrix<Real> room_;
+  std::vector<double> ones_;
+};
+
+/// The same over many stretches, in double. Its memory is kept from pass to pass.
+class SlotSums {
+ public:
+  /// Before a pass with so many columns of F and features; nothing is touched until something is added.
+  void expect(Index columns, Index features) {
+    begun_ = false;
+    columns_ = columns;
+    features_ = features;
+  }
+  template <class Real>
+  void add(const StretchSums<Real>& stretch) {
+    if (!stretch.any()) return;
+    if (!begun_) begin();
+    const MatrixView<const Real> products = stretch.products();
+    for (Index i = 0; i < products.rows * products.cols; ++i) sums_.data()[i] += static_cast<double>(products.data[i]);
+    for (std::size_t k = 0; k < ones_.size(); ++k) ones_[k] += stretch.ones()[k];
   }
 
   bool any() const { return begun_; }
@@ -58,15 +77,8 @@ class SlotSums {
     }
     begun_ = true;
   }
-  /// That of this thread: it stays in its cache.
-  MatrixView<float> part() const {
-    thread_local Matrix<float> room;
-    if (room.rows() < columns_ || room.cols() != features_) room = Matrix<float>(columns_, features_);
-    return room.view().row_range(0, columns_);
-  }
 
   bool begun_ = false;
-  bool has_part_ = false;
   Index columns_ = 0;
   Index features_ = 0;
   Matrix<double> sums_;

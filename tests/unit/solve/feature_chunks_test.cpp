@@ -60,6 +60,39 @@ TEST(FeatureChunks, SlotsTakeTurns) {
   set_threads(0);
 }
 
+/// Ends of stretches come one at a time and in order for every lane, after their last chunk and on its thread; lanes get the
+/// same stretches for any number of threads, although blocks are of other sizes then.
+TEST(FeatureChunks, EndsOfStretchesTakeTurnsInLanes) {
+  constexpr Index n = 20 * slots * FeatureChunks<double>::slot_rows + 5;
+  constexpr std::size_t lanes = 2;
+  std::vector<std::vector<Index>> first_result;
+  for (const int threads : {1, 2, 5}) {
+    set_threads(threads);
+    Pass pass(n);
+    static thread_local Index at_hand = -1;  // the first row of the stretch
+    std::vector<std::atomic<bool>> busy(lanes);
+    std::vector<std::vector<Index>> rows(lanes);
+    pass.chunks.for_each(
+        [&](const FeatureChunks<double>::Chunk& chunk) {
+          if (chunk.first_of_stretch) {
+            at_hand = chunk.first_row;
+            if (chunk.slot == 1) std::this_thread::sleep_for(std::chrono::microseconds(300));
+          }
+          EXPECT_LT(chunk.first_row - at_hand, FeatureChunks<double>::slot_rows);
+        },
+        {}, {lanes, [&](Index lane) {
+               EXPECT_FALSE(busy[static_cast<std::size_t>(lane)].exchange(true));
+               rows[static_cast<std::size_t>(lane)].push_back(at_hand);
+               busy[static_cast<std::size_t>(lane)] = false;
+             }});
+    for (const std::vector<Index>& lane : rows) EXPECT_TRUE(std::ranges::is_sorted(lane));
+    EXPECT_EQ(std::ssize(rows[0]) + std::ssize(rows[1]), 20 * slots + 1);
+    if (first_result.empty()) first_result = rows;
+    EXPECT_EQ(rows, first_result);
+  }
+  set_threads(0);
+}
+
 /// Rows come in blocks of nearly the same size, however many threads there are, and slots get the same rows in any case.
 TEST(FeatureChunks, BlocksAreOfNearlyTheSameSize) {
   constexpr Index n = 50 * slots * FeatureChunks<double>::slot_rows + 5;
@@ -95,6 +128,11 @@ TEST(FeatureChunks, NobodyWaitsForAChunkThatFailed) {
     if (chunk.first_row == 256) fail_argument("no");
   };
   EXPECT_THROW(pass.chunks.for_each(consume), Error);
+  EXPECT_THROW(pass.chunks.for_each(consume, {}, {2, [](Index) {}}), Error);
+  const auto end = [](Index lane) {
+    if (lane == 1) fail_argument("no");
+  };
+  EXPECT_THROW(pass.chunks.for_each([](const FeatureChunks<double>::Chunk&) {}, {}, {2, end}), Error);
   set_threads(0);
 }
 
