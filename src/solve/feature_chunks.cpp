@@ -141,7 +141,9 @@ void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, cons
   rows_.rewind();
   RowBlock block;
   Index first_row = 0;
-  Turns lanes(std::max<Index>(1, ends.lanes));
+  Index first_stretch = 0;
+  const Index lane_count = std::max<Index>(1, ends.lanes);
+  Turns lanes(lane_count);
   while (rows_.next(rows_at_once, block)) {
     check_stop();
     if (before) before(first_row, block.rows());
@@ -155,8 +157,9 @@ void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, cons
         others.run(task - stretch);
         return;
       }
-      const Turns::Turn turn(turns, stretch);                // before anything may fail: others wait for their ends
-      const Index in_all = first_row / slot_rows + stretch;  // blocks are of different sizes for other numbers of threads
+      // Before anything may fail: others wait for their ends. That of the lane comes first, and tells them of a failure.
+      const Turns::Turn turn(turns, stretch);
+      const Index in_all = first_stretch + stretch;  // blocks are of different sizes for other numbers of threads
       const Turns::Turn end(lanes, in_all);
       turn.wait();
       if (turns.failed()) return;
@@ -164,9 +167,10 @@ void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, cons
       consume_stretch(stretch, first_row, block, consume);
       if (!ends.done) return;
       end.wait();
-      if (!lanes.failed()) ends.done(in_all % ends.lanes);
+      if (!lanes.failed()) ends.done(in_all % lane_count, stretch % slots_);
     });
     first_row += block.rows();
+    first_stretch += stretches;
   }
   kept_ = keep_;
 }

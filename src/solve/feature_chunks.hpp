@@ -12,7 +12,7 @@ namespace mercer {
 /// Passes over the rows as features, in chunks of about the size of the second cache: computed, used, forgotten, by
 /// whichever thread is free. Stretches of `slot_rows` rows are dealt to `slots`, a number that sizes alone determine, by
 /// turns; the chunks of a slot come in order and never two at a time, so sums that a consumer keeps per slot and adds in the
-/// order of slots do not depend on the threads. Large ones are better kept per stretch, by the thread that works on it, and
+/// order of slots do not depend on the threads. Large ones are better kept per stretch, in as many rooms as are at work, and
 /// added up in a few lanes (Ends).
 template <class Real>
 class FeatureChunks {
@@ -78,12 +78,12 @@ class FeatureChunks {
   using Consumer = std::function<void(const Chunk&)>;
   /// Before each block: with its first row and number of rows, outside of the pool.
   using BlockHook = std::function<void(Index first_row, Index rows)>;
-  /// After the last chunk of a stretch, by the same thread: stretches are dealt to lanes by turns, and `done` is called for
-  /// those of a lane in order and never two at a time. Threads wait for the stretch that is one round of lanes earlier, at
-  /// the end only.
+  /// After the last chunk of a stretch, by the same thread: stretches are dealt to lanes (at least one) by turns, and `done`
+  /// is called for those of a lane in order and never two at a time. For the stretch that is one round of lanes earlier
+  /// threads wait at the end only, with the turn of their slot in hand.
   struct Ends {
     Index lanes = 0;
-    std::function<void(Index lane)> done;
+    std::function<void(Index lane, Index slot)> done;
   };
   /// Blocks of as many rows as make threads wait for each other seldom.
   void for_each(const Consumer& consume, const BlockHook& before = {}, const Ends& ends = {});

@@ -22,8 +22,8 @@ struct TargetsLeft {
 class RoundingSample {
  public:
   using Chunk = FeatureChunks<float>::Chunk;
-  /// What sums of every slot differ by, which need not be precise; kept from pass to pass, since fresh pages cost as much as
-  /// some rows.
+  /// What sums of every slot differ by, enlarged, which need not be precise; kept from pass to pass, since fresh pages cost
+  /// as much as some rows.
   using Rooms = std::vector<Matrix<float>>;
   /// φ~ = φ - mean, `offset` = meanᵀW; sums are kept apart for each slot. Of few rows to come the sample is the whole.
   RoundingSample(const FeatureMap& map, ConstMatrix w, std::span<const double> mean, std::span<const double> offset,

@@ -19,9 +19,9 @@ constexpr std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Enough for many threads, within memory: what is kept once per slot for `systems` columns (sums in double, what roundings
-/// are seen to do to them in float, and a copy of either) takes half a gigabyte at most, and the floats of a block would take
-/// an eighth.
+/// Enough for many threads, within memory: what there may be of each slot for `systems` columns (sums of a lane and of a
+/// stretch in double, those of a stretch in float, and what roundings are seen to do to them) takes half a gigabyte at most,
+/// and the floats of a block would take an eighth.
 Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
   constexpr double sums_budget = 512e6;
   constexpr double block_budget = 128e6;
@@ -32,10 +32,11 @@ Index slots_for(const FeatureMap& map, Index systems, Index slot_rows) {
   return std::clamp<Index>(static_cast<Index>(slots), 1, 32);
 }
 
-/// Of sums, no more than `slots`: few where they are large and their memory would cost more than waiting for each other.
+/// Of sums, no more than `slots`: few where they are large and their memory would cost more than waiting for each other, but
+/// enough for the threads of many a machine.
 Index lanes_for(Index columns, Index features, Index slots) {
   constexpr double ample_bytes = 4e6;
-  constexpr Index least = 8;
+  constexpr Index least = 16;
   const double bytes = 8.0 * static_cast<double>(columns) * static_cast<double>(features);
   const auto ample = static_cast<Index>(std::min(ample_bytes / bytes, static_cast<double>(slots)));
   return std::min(slots, std::max(ample, least));
@@ -87,7 +88,8 @@ RowOperator<Real>::RowOperator(const FeatureMap& map, RowSource& rows, bool inte
       rows_(rows),
       chunks_(map, rows, block_rows(map, std::max(most_systems, rows.target_count() + 1)) / FeatureChunks<Real>::slot_rows,
               memory_bytes),
-      sums_(std::make_shared<std::vector<SlotSums>>(at(chunks_.slots()))),
+      sums_(std::make_shared<std::vector<LaneSums>>(at(chunks_.slots()))),
+      stretches_(chunks_.slots()),
       sampled_(sums_->size()),
       progress_(progress) {
   system_.coupling = &map.coupling();
@@ -260,7 +262,7 @@ template <class Real>
 template <class Fill>
 Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, LowGram* low, Summed summed) {
   const Index m = map_.columns();
-  for (SlotSums& lane : *sums_) lane.expect(cols, m);
+  for (LaneSums& lane : *sums_) lane.expect(cols, m);
   const auto start = [&](Index first_row, Index rows) {
     report(progress_, "passing over the rows", static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
     if (low != nullptr) low->begin_block(rows);
@@ -270,18 +272,18 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
            low->add_with_targets<Real>(chunk.row_in_block, chunk.features, f.col_range(1, cols - 1));
   };
   const auto consume = [&](const Chunk& chunk) {
-    StretchSums<Real>& stretch = StretchSums<Real>::of_this_thread();
-    if (chunk.first_of_stretch) stretch.begin(cols, m);
+    if (chunk.first_of_stretch) stretches_.begin(chunk.slot, cols, m);
     Matrix<Real> f(chunk.features.rows, cols);
     fill(chunk, f.view());
     if (!rounded_with_targets(chunk, f)) {
       if (summed == Summed::as_rounded) low->round_and_add(chunk.row_in_block, chunk.features, chunk.weights);
-      stretch.add(chunk.features, f);
+      stretches_.of(chunk.slot).add(chunk.features, f);
       if (low != nullptr && summed == Summed::exactly) low->add<Real>(chunk.row_in_block, chunk.features, chunk.weights);
     }
   };
-  const typename FeatureChunks<Real>::Ends ends{lanes_for(cols, m, std::ssize(*sums_)), [&](Index lane) {
-                                                  (*sums_)[at(lane)].add(StretchSums<Real>::of_this_thread());
+  const typename FeatureChunks<Real>::Ends ends{lanes_for(cols, m, std::ssize(*sums_)), [&](Index lane, Index slot) {
+                                                  (*sums_)[at(lane)].add(stretches_.of(slot));
+                                                  stretches_.end(slot);
                                                 }};
   if (low != nullptr) {
     chunks_.for_each_block(consume, start, products_of(*low), ends);
@@ -297,7 +299,7 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
     std::array<double, at(strip)> sum{};
     for (Index k = 0; k < cols; ++k) {
       for (Index c = 0; c < width; ++c) sum[at(c)] = -system_.mean_feature[at(first + c)] * ones[at(k)];
-      for (const SlotSums& lane : *sums_) {
+      for (const LaneSums& lane : *sums_) {
         if (!lane.any()) continue;
         const double* part = lane.row(k).data() + first;
         for (Index c = 0; c < width; ++c) sum[at(c)] += part[c];
@@ -318,7 +320,7 @@ void RowOperator<Real>::apply(ConstMatrix v, MutMatrix out, Matrix<double>* unco
 template <class Real>
 std::vector<double> RowOperator<Real>::sums_of_factors(Index cols) const {
   std::vector<double> ones(at(cols), 0.0);
-  for (const SlotSums& lane : *sums_) {
+  for (const LaneSums& lane : *sums_) {
     for (Index k = 0; lane.any() && k < cols; ++k) ones[at(k)] += lane.ones()[at(k)];
   }
   return ones;

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "solve/feature_chunks.hpp"
+#include "solve/lane_sums.hpp"
 #include "solve/low_gram.hpp"
 #include "solve/ridge.hpp"
 #include "solve/rounding_sample.hpp"
 #include "solve/sampled_errors.hpp"
-#include "solve/slot_sums.hpp"
 #include "solve/statistics.hpp"
+#include "solve/stretch_sums.hpp"
 
 namespace mercer {
 
@@ -46,6 +47,7 @@ class RowOperator {
         rows_(other.rows_),
         chunks_(map_, rows_, other.chunks_.slots(), 0),
         sums_(other.sums_),
+        stretches_(chunks_.slots()),
         sampled_(sums_->size()),
         progress_(other.progress_) {
     adopt(other);
@@ -124,7 +126,8 @@ class RowOperator {
   const FeatureMap& map_;
   RowSource& rows_;
   FeatureChunks<Real> chunks_;
-  std::shared_ptr<std::vector<SlotSums>> sums_;  ///< one room for operators that never pass at a time
+  std::shared_ptr<std::vector<LaneSums>> sums_;  ///< one room for operators that never pass at a time
+  StretchRooms<Real> stretches_;
   RoundingSample::Rooms sampled_;
   Progress* progress_;
   NormalSystem system_;

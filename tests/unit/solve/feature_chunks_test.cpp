@@ -22,9 +22,9 @@ using namespace samples;
 constexpr Index slots = 3;
 
 struct Pass {
-  explicit Pass(Index n) : s(data(n, 2, 1)) {}
+  explicit Pass(Index n, Index frequencies = 20) : map(map_of("gaussian(1)", 2, 1, frequencies)), s(data(n, 2, 1)) {}
 
-  FourierMap map = map_of("gaussian(1)", 2, 1, 20);
+  FourierMap map;
   Data s;
   ArrayRows rows = s.rows();
   FeatureChunks<double> chunks{map, rows, slots, 0};
@@ -63,28 +63,40 @@ TEST(FeatureChunks, SlotsTakeTurns) {
 /// Ends of stretches come one at a time and in order for every lane, after their last chunk and on its thread; lanes get the
 /// same stretches for any number of threads, although blocks are of other sizes then.
 TEST(FeatureChunks, EndsOfStretchesTakeTurnsInLanes) {
-  constexpr Index n = 20 * slots * FeatureChunks<double>::slot_rows + 5;
+  constexpr Index slot_rows = FeatureChunks<double>::slot_rows;
+  constexpr Index n = 20 * slots * slot_rows + 5;
   constexpr std::size_t lanes = 2;
+  constexpr Index frequencies = 600;  // for several chunks a stretch
   std::vector<std::vector<Index>> first_result;
   for (const int threads : {1, 2, 5}) {
     set_threads(threads);
-    Pass pass(n);
-    static thread_local Index at_hand = -1;  // the first row of the stretch
+    Pass pass(n, frequencies);
+    std::vector<Index> at_hand(slots, -1);  // of every slot, the first row of the stretch
+    std::vector<Index> chunks(slots, 0);
     std::vector<std::atomic<bool>> busy(lanes);
     std::vector<std::vector<Index>> rows(lanes);
     pass.chunks.for_each(
         [&](const FeatureChunks<double>::Chunk& chunk) {
+          const auto slot = static_cast<std::size_t>(chunk.slot);
+          EXPECT_EQ(chunk.first_of_stretch, chunk.first_row % slot_rows == 0);
+          const Index next = chunk.first_row + chunk.features.rows;
+          EXPECT_EQ(chunk.last_of_stretch, next % slot_rows == 0 || next == n);
           if (chunk.first_of_stretch) {
-            at_hand = chunk.first_row;
+            EXPECT_EQ(at_hand[slot], -1);
+            at_hand[slot] = chunk.first_row;
             if (chunk.slot == 1) std::this_thread::sleep_for(std::chrono::microseconds(300));
           }
-          EXPECT_LT(chunk.first_row - at_hand, FeatureChunks<double>::slot_rows);
+          EXPECT_EQ(at_hand[slot], chunk.first_row / slot_rows * slot_rows);
+          ++chunks[slot];
         },
-        {}, {lanes, [&](Index lane) {
+        {}, {lanes, [&](Index lane, Index slot) {
+               Index& first = at_hand[static_cast<std::size_t>(slot)];
                EXPECT_FALSE(busy[static_cast<std::size_t>(lane)].exchange(true));
-               rows[static_cast<std::size_t>(lane)].push_back(at_hand);
+               rows[static_cast<std::size_t>(lane)].push_back(first);
                busy[static_cast<std::size_t>(lane)] = false;
+               first = -1;
              }});
+    for (const Index count : chunks) EXPECT_GE(count, 2 * 20);
     for (const std::vector<Index>& lane : rows) EXPECT_TRUE(std::ranges::is_sorted(lane));
     EXPECT_EQ(std::ssize(rows[0]) + std::ssize(rows[1]), 20 * slots + 1);
     if (first_result.empty()) first_result = rows;
@@ -128,8 +140,8 @@ TEST(FeatureChunks, NobodyWaitsForAChunkThatFailed) {
     if (chunk.first_row == 256) fail_argument("no");
   };
   EXPECT_THROW(pass.chunks.for_each(consume), Error);
-  EXPECT_THROW(pass.chunks.for_each(consume, {}, {2, [](Index) {}}), Error);
-  const auto end = [](Index lane) {
+  EXPECT_THROW(pass.chunks.for_each(consume, {}, {2, [](Index, Index) {}}), Error);
+  const auto end = [](Index lane, Index) {
     if (lane == 1) fail_argument("no");
   };
   EXPECT_THROW(pass.chunks.for_each([](const FeatureChunks<double>::Chunk&) {}, {}, {2, end}), Error);

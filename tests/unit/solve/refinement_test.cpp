@@ -293,7 +293,7 @@ void expect_measured(Data& s, const FourierMap& map, double loosest) {
   Matrix<double> v(exact.size(), 2);
   for (Index i = 0; i < v.rows(); ++i) {
     v(i, 0) = stream.normal(static_cast<std::uint64_t>(i), 0);
-    v(i, 1) = exact.system().cross(i % exact.system().cross.rows(), 0);
+    v(i, 1) = exact.system().cross(i % exact.system().cross.rows(), 0) / exact.system().weight;
   }
   Matrix<double> a(v.rows(), 2);
   Matrix<double> b(v.rows(), 2);
@@ -342,6 +342,12 @@ TEST(Refinement, PassesInFloatMeasureTheirErrorOnASample) {
     Data weighted = data(n, 3, p);
     for (Index i = 0; i < n; ++i) weighted.weights.push_back(i % 3 == 0 ? 0.0 : 1 + 1e-4 * static_cast<double>(i));
     expect_measured(weighted, map, 15);
+    for (const double scale : {1e-34, 1e28}) {  // sums are near the ends of what floats can be
+      SCOPED_TRACE(scale);
+      Data scaled = data(n, 3, p);
+      scaled.weights.assign(static_cast<std::size_t>(n), scale);
+      expect_measured(scaled, map, 15);
+    }
   }
 }
 

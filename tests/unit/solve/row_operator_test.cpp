@@ -2,6 +2,7 @@
 #include "solve/row_operator.hpp"
 
 #include <gtest/gtest.h>
+#include <mercer/threads.hpp>
 
 #include <cmath>
 
@@ -79,6 +80,44 @@ TEST(RowOperator, WhatIsLeftOfTheTargets) {
     for (Index i = 0; i < 3000; ++i) weighted.weights.push_back(i % 3 == 0 ? 0.0 : 1 + 1e-3 * static_cast<double>(i));
     expect_left(weighted, intercept, 1.0);
   }
+}
+
+/// So many columns of so many features that stretches have several chunks, and their sums fewer lanes than slots: they are
+/// those of dense matrices, and the same to the last bit for any number of threads.
+TEST(RowOperator, SumsInLanesDoNotDependOnThreads) {
+  constexpr Index n = 12000;
+  constexpr Index columns = 24;
+  const FourierMap map = map_of("gaussian(1.5)", 3, 1, 600);
+  Data s = data(n, 3, 1);
+  s.weights = counts(n);
+  const Matrix<double> w = normals(map.columns(), columns, "weights");
+  Dense phi = dense(features(map, s.x));
+  const Vector weights = ::Eigen::Map<const Vector>(s.weights.data(), n);
+  const Vector mean = phi.transpose() * weights / weights.sum();
+  phi.rowwise() -= mean.transpose();
+  const Dense truth = phi.transpose() * (weights.asDiagonal() * (phi * dense(w)).eval());
+  Matrix<double> in_double;
+  Matrix<double> in_float;
+  for (const int threads : {1, 2, 5}) {
+    SCOPED_TRACE(threads);
+    set_threads(threads);
+    ArrayRows rows = s.rows();
+    RowOperator<double> op(map, rows, true, 0, columns, nullptr);
+    RowOperator<float> rough(op);
+    for (int pass = 0; pass < 2; ++pass) {  // the second one in the rooms of the first
+      const Matrix<double> exact = op.gram_times(w);
+      const Matrix<double> near = rough.gram_times(w);
+      EXPECT_LT((dense(exact) - truth).norm() / truth.norm(), 1e-12);
+      EXPECT_LT((dense(near) - truth).norm() / truth.norm(), 1e-5);
+      if (in_double.empty()) {
+        in_double = exact;
+        in_float = near;
+      }
+      EXPECT_TRUE(std::ranges::equal(exact.values(), in_double.values()));
+      EXPECT_TRUE(std::ranges::equal(near.values(), in_float.values()));
+    }
+  }
+  set_threads(0);
 }
 
 /// Targets of rows like any others, tiny ones, and some that are far larger than the first: those of one row in the middle
