@@ -163,23 +163,21 @@ class SideBySide {
 
   SideBySide(MatrixView<const Real> l, MatrixView<Real> x) : l_(l), x_(x) {}
 
-  void solve() const { solve({l_.data, l_.stride, 1}, {x_.data, x_.stride, x_.cols}, band); }
-  /// Lᵀ read from its last entry on is a lower triangle, too. Its bands are columns of L: wider ones, for longer pieces of
-  /// rows.
+  void solve() const { solve({l_.data, l_.stride, 1}, {x_.data, x_.stride, x_.cols}); }
+  /// Lᵀ read from its last entry on is a lower triangle, too.
   void solve_transposed() const {
     const Index last = l_.rows - 1;
-    solve({l_.row(last).data() + last, -1, -l_.stride}, {x_.row(last).data(), -x_.stride, x_.cols}, 4 * band);
+    solve({l_.row(last).data() + last, -1, -l_.stride}, {x_.row(last).data(), -x_.stride, x_.cols});
   }
 
  private:
-  static constexpr Index band = 64;
-
-  void solve(const Reading<Real>& t, const VectorRows<Real>& x, Index width) const {
+  void solve(const Reading<Real>& t, const VectorRows<Real>& x) const {
+    constexpr Index band = 64;
     const Index n = l_.rows;
     Milestone known;
-    parallel_for((n + width - 1) / width, [&](Index task) {
-      const Index first = task * width;
-      const Index rows = std::min(n - first, width);
+    parallel_for((n + band - 1) / band, [&](Index task) {
+      const Index first = task * band;
+      const Index rows = std::min(n - first, band);
       const Milestone::Guard guard(known, first + rows);
       for (Index from = 0, to = 0; from < first; from = to) {
         to = from + band * (from + 8 * band < first ? 4 : 1);
