@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+import fair  # noqa: F401: before numpy
+
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--rows", type=int, default=2000)
 parser.add_argument("--components", type=int, default=10)

@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+import fair  # noqa: F401: before numpy
+
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--rows", type=int, default=2000)
 parser.add_argument("--points", type=int, default=150)

@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 
+import fair  # noqa: F401: before numpy
+
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import QuantileRegressor

@@ -13,6 +13,8 @@ import statistics
 import subprocess
 import sys
 
+import fair  # noqa: F401: before numpy
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/release/mercer"
 

@@ -17,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import fair  # noqa: F401: before numpy
+
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,6 +12,8 @@ import sys
 import time
 import warnings
 
+import fair  # noqa: F401: before numpy
+
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator

@@ -17,6 +17,8 @@ import pathlib
 import subprocess
 import tempfile
 
+import fair  # noqa: F401: before numpy
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MARKS = "<!-- penalties: begin -->", "<!-- penalties: end -->"
 

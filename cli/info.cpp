@@ -23,6 +23,7 @@ int system_info(const Console& console) {
   console.say("memory     " + human_bytes(static_cast<double>(physical_memory_bytes())) + ", " +
               human_bytes(static_cast<double>(available_memory_bytes())) + " free");
   console.say("BLAS       " + info.blas_library + ", kernels " + info.blas_kernels);
+  if (!info.blas_note.empty()) console.say("           " + info.blas_note);
   console.say("           " + info.blas_config);
   console.say("cos/sin    " + info.simd);
   if (!info.warning.empty()) console.say("warning: " + info.warning);
@@ -30,7 +31,11 @@ int system_info(const Console& console) {
                 {"cpu", info.cpu},
                 {"threads", threads()},
                 {"memory_bytes", physical_memory_bytes()},
-                {"blas", {{"library", info.blas_library}, {"kernels", info.blas_kernels}, {"config", info.blas_config}}},
+                {"blas",
+                 {{"library", info.blas_library},
+                  {"kernels", info.blas_kernels},
+                  {"note", info.blas_note},
+                  {"config", info.blas_config}}},
                 {"simd", info.simd},
                 {"warning", info.warning}});
   return 0;

@@ -131,7 +131,7 @@ const std::vector<Verb>& verbs() {
        "noise,\n"
        "mean (per target: value at mean_at and slope), mean_at, coregionalisation, and, for a series,\n"
        "timeline{format, unit, first, last, step, months, ordered, repeats}; with --system:\n"
-       "version, cpu, threads, memory_bytes, blas{library, kernels, config}, simd, warning.",
+       "version, cpu, threads, memory_bytes, blas{library, kernels, note, config}, simd, warning.",
        std::vector<std::string>{"system", "confidence", "holdout", "split"} + reading + common, run_info},
       {"tune", "find the best kernel width, map, loss and penalty by cross-validation", "DATA...", 1, many,
        "Fits every configuration on all folds of the rows but one, scores it on that one, and prints the best as a command\n"

@@ -122,6 +122,7 @@ struct BackendInfo {
   std::string blas_library;  ///< path that was loaded
   std::string blas_config;   ///< OpenBLAS' own words
   std::string blas_kernels;  ///< e.g. "SkylakeX"
+  std::string blas_note;     ///< not empty where the environment asks for slower kernels than this CPU has
   std::string simd;          ///< path of cos_sin
   std::string warning;       ///< not empty when the BLAS runs on kernels far below what this CPU can do
 };

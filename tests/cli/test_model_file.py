@@ -71,8 +71,19 @@ def test_info_as_json(run, model):
 def test_info_of_the_system(run):
     j = run("info", "--system", "--json").json
     assert set(j) == {"version", "cpu", "threads", "memory_bytes", "blas", "simd", "warning"}
-    assert set(j["blas"]) == {"library", "kernels", "config"} and j["threads"] >= 1 and j["memory_bytes"] > 1e8
+    assert set(j["blas"]) == {"library", "kernels", "note", "config"} and j["threads"] >= 1 and j["memory_bytes"] > 1e8
     assert "BLAS" in run("info", "--system").out
+
+
+def test_info_says_who_asked_for_slower_kernels(run, monkeypatch):
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    ours = run("info", "--system", "--json").json["blas"]
+    assert ours["note"] == ""
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    theirs = run("info", "--system", "--json").json["blas"]
+    halved = ours["kernels"] == "SkylakeX" and theirs["kernels"] == "Haswell"
+    assert ("OPENBLAS_CORETYPE=Haswell" in theirs["note"]) == halved
+    assert (theirs["note"] in run("info", "--system").out) and run("info", "--system").out.count("Mercer takes SkylakeX") == halved
 
 
 @pytest.mark.parametrize("how", [["--map", "exact"], ["--map", "fourier:20,qmc", "--precision", "float32"],

@@ -42,6 +42,7 @@ struct Blas {
   std::string config;
   std::string kernels;
   std::string warning;
+  std::string note;  ///< where the user's choice of kernels is slower than ours
 };
 
 /// The one instance; throws Error(internal) with what to install when no BLAS is found.

@@ -18,6 +18,7 @@ BackendInfo backend_info() {
   info.blas_library = blas().library;
   info.blas_config = blas().config;
   info.blas_kernels = blas().kernels;
+  info.blas_note = blas().note;
   info.warning = blas().warning;
   info.simd = to_string(active_simd());
   return info;
