@@ -6,6 +6,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/cpu/blas.hpp"
+#include "backend/cpu/loud_columns.hpp"
 #include "backend/cpu/split_product.hpp"
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
@@ -234,12 +235,13 @@ class PlainTiles {
   MatrixView<Real> a_;
 };
 
-/// By three products of bfloat16 where that is harmless.
+/// By three products of bfloat16 where that is harmless; a few loud columns, which make nearly all of the noise of tiles
+/// near the first ones, by floats.
 class SplitTiles {
  public:
   SplitTiles(MatrixView<float> a, double harmless)
-      : a_(a), harmless_(harmless), noise_(tile_count(a.rows), tile_count(a.rows)) {
-    for (Index j = 0; j < noise_.rows(); ++j) diagonal_.emplace_back(tile(a_, j, j), harmless);
+      : a_(a), harmless_(harmless), loudness_(static_cast<std::size_t>(triangle(tile_count(a.rows), 0))) {
+    for (Index j = 0; j < tile_count(a.rows); ++j) diagonal_.emplace_back(tile(a_, j, j), harmless);
   }
 
   void take_off(Index i, Index j, Index from, Index to) const {
@@ -256,41 +258,39 @@ class SplitTiles {
   void solve(Index i, Index j) {
     const MatrixView<float> l = tile(a_, i, j);
     diagonal_[static_cast<std::size_t>(j)].solve(l);
-    noise_(i, j) = noise(l, a_.rows - (j + 1) * block);
+    loudness_[static_cast<std::size_t>(triangle(i, j))] = Loudness(l, a_.rows - (j + 1) * block);
   }
 
  private:
+  static Index triangle(Index i, Index j) { return i * (i + 1) / 2 + j; }
+  const Loudness& loudness(Index i, Index j) const { return loudness_[static_cast<std::size_t>(triangle(i, j))]; }
+
+  LoudColumns loud_columns(Index i, Index j, Index k) const { return {loudness(i, k), loudness(j, k), harmless_}; }
+
   void take_off(Index i, Index j, Index from, Index to, MatrixView<float> target) const {
     thread_local SplitProduct product;
-    const auto quiet = [&](Index k) { return noise_(i, k) * noise_(j, k) <= harmless_ * harmless_; };
+    thread_local Matrix<float> left_room(block, LoudColumns::most);
+    thread_local Matrix<float> right_room(block, LoudColumns::most);
     for (Index k = from; k < to; ++k) {
-      if (quiet(k)) {
-        product.subtract(tile(a_, i, k), tile(a_, j, k), target);
+      const LoudColumns loud = loud_columns(i, j, k);
+      if (loud.too_many()) {
+        const Index first = k;
+        while (k + 1 < to && loud_columns(i, j, k + 1).too_many()) ++k;
+        gemm<float>(false, true, -1.0F, tile(a_, i, first, k + 1), tile(a_, j, first, k + 1), 1.0F, target);
         continue;
       }
-      const Index first = k;
-      while (k + 1 < to && !quiet(k + 1)) ++k;
-      gemm<float>(false, true, -1.0F, tile(a_, i, first, k + 1), tile(a_, j, first, k + 1), 1.0F, target);
+      const MatrixView<float> left = tile(a_, i, k);
+      const MatrixView<float> right = tile(a_, j, k);
+      product.subtract(left, right, loud.others(), target);
+      if (loud.count() == 0) continue;
+      gemm<float>(false, true, -1.0F, loud.of(left, left_room), loud.of(right, right_room), 1.0F, target);
     }
-  }
-  /// The spectral norm of what LLᵀ is off by when every product of two numbers is off by some 2⁻¹⁸ of itself at random, L
-  /// being `rows` rows like these and 512 columns: twice the root of the rows times that of the mean square, 2Σ_k (mean of
-  /// l_ik²)². (What is harmless was found for so many columns at a time.)
-  static double noise(MatrixView<const float> l, Index rows) {
-    std::array<float, block> squares{};
-    for (Index i = 0; i < l.rows; ++i) {
-      const float* row = l.row(i).data();
-      for (std::size_t k = 0; k < squares.size(); ++k) squares[k] += row[k] * row[k];
-    }
-    double sum = 0;
-    for (const float square : squares) sum += std::pow(static_cast<double>(square) / static_cast<double>(l.rows), 2);
-    return 0x1p-17 * std::sqrt(2 * static_cast<double>(rows) * sum);
   }
 
   MatrixView<float> a_;
   double harmless_;
   std::vector<InvertedDiagonal> diagonal_;
-  Matrix<double> noise_;  ///< of every tile
+  std::vector<Loudness> loudness_;  ///< of every tile below the diagonal
 };
 
 }  // namespace

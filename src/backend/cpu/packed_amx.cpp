@@ -63,23 +63,31 @@ void prepare(std::ptrdiff_t lines, const std::uint32_t* panel, std::uint32_t* pr
   for (std::ptrdiff_t k = 0; k < lines; k += 16) transpose(panel + k * 16, prepared + k * 16);
 }
 
-void split_rows(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t sign,
-                std::uint32_t* panel) {
+/// The panel after this one is asked for: tiles come from memory, a page for every row or two, and took longer to split than
+/// to multiply.
+void split_rows(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, const std::uint32_t* keep,
+                std::uint32_t sign, std::uint32_t* panel) {
   for (std::ptrdiff_t i = 0; i < rows; ++i) {
     const float* row = l + i * stride;
     std::uint32_t* high = panel + 16 * i;
-    for (std::ptrdiff_t s = 0; s < steps; ++s, row += 32, high += 512) split_pairs(row, row + 16, sign, high, high + 256);
+    for (std::ptrdiff_t s = 0; s < steps; ++s, row += 32, high += 512) {
+      _mm_prefetch(reinterpret_cast<const char*>(row + 16 * stride), _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(row + 16 * stride + 16), _MM_HINT_T0);
+      split_pairs(row, row + 16, keep + 32 * s, sign, high, high + 256);
+    }
   }
 }
 
-void split_left(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel) {
-  split_rows(rows, steps, l, stride, minus, panel);
+void split_left(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, const std::uint32_t* keep,
+                std::uint32_t* panel) {
+  split_rows(rows, steps, l, stride, keep, minus, panel);
 }
 
-void split_right(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel) {
+void split_right(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, const std::uint32_t* keep,
+                 std::uint32_t* panel) {
   alignas(64) std::uint32_t across[2 * 256] = {};
-  for (std::ptrdiff_t s = 0; s < steps; ++s, l += 32, panel += 512) {
-    split_rows(rows, 1, l, stride, plus, across);
+  for (std::ptrdiff_t s = 0; s < steps; ++s, l += 32, keep += 32, panel += 512) {
+    split_rows(rows, 1, l, stride, keep, plus, across);
     transpose(across, panel);
     transpose(across + 256, panel + 256);
   }

@@ -15,10 +15,12 @@ struct Panels {
 /// Products of floats as three products of bfloat16, L = H + R. A step is 32 columns of L: a tile of 16 lines of H, in pairs
 /// of columns 16 apart, and one of R.
 struct SplitKernel {
-  /// A panel of 16 rows of L or fewer (`stride` from one to the next): -L as on the left, or L as on the right. What is
-  /// there of rows that L has not is not to be used.
-  void (*left)(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel);
-  void (*right)(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, std::uint32_t* panel);
+  /// A panel of 16 rows of L or fewer (`stride` from one to the next): -L as on the left, or L as on the right. Columns for
+  /// which `keep` has no bits count as 0. What is there of rows that L has not is not to be used.
+  void (*left)(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, const std::uint32_t* keep,
+               std::uint32_t* panel);
+  void (*right)(std::ptrdiff_t rows, std::ptrdiff_t steps, const float* l, std::ptrdiff_t stride, const std::uint32_t* keep,
+                std::uint32_t* panel);
   /// C (16·left.count × 16·right.count sums, row stride `stride`) -= HHᵀ + RHᵀ + HRᵀ for one or two panels on each side.
   void (*multiply)(std::ptrdiff_t steps, const Panels& left, const Panels& right, float* c, std::ptrdiff_t stride);
 };

@@ -32,13 +32,16 @@ constexpr std::array<Half, parts> on_the_left{Half::high, Half::high, Half::rest
 constexpr std::array<Half, parts> on_the_right{Half::high, Half::rest, Half::high};
 
 /// Panels one after the other, the lines of each as above, in pairs of columns 16 apart. Rows that L has not are 0.
-void to_panels(MatrixView<const float> l, std::uint32_t sign, const std::array<Half, parts>& take,
-               MatrixView<std::uint32_t> panels) {
+void to_panels(MatrixView<const float> l, const SplitColumns& columns, std::uint32_t sign,
+               const std::array<Half, parts>& take, MatrixView<std::uint32_t> panels) {
   for (Index q = 0; q < panel_count(l.rows); ++q) {
     const Index rows = std::min(panel, l.rows - q * panel);
     std::uint32_t* target = panels.row(q).data();
     for (Index k = 0; k < split_tile; k += 2 * step, target += parts * step * panel) {
       for (Index line = 0; line < step; ++line) {
+        std::array<std::uint32_t, at(2 * panel)> keep{};
+        std::fill_n(keep.begin(), panel, columns[at(k + line)]);
+        std::fill_n(keep.begin() + panel, panel, columns[at(k + step + line)]);
         std::array<float, at(panel)> x{};
         std::array<float, at(panel)> y{};
         for (Index i = 0; i < rows; ++i) {
@@ -47,7 +50,7 @@ void to_panels(MatrixView<const float> l, std::uint32_t sign, const std::array<H
         }
         std::array<std::uint32_t, at(panel)> high{};
         std::array<std::uint32_t, at(panel)> rest{};
-        split_pairs(x.data(), y.data(), sign, high.data(), rest.data());
+        split_pairs(x.data(), y.data(), keep.data(), sign, high.data(), rest.data());
         for (Index part = 0; part < parts; ++part)
           std::ranges::copy(take[at(part)] == Half::high ? high : rest, target + (part * step + line) * panel);
       }
@@ -57,19 +60,20 @@ void to_panels(MatrixView<const float> l, std::uint32_t sign, const std::array<H
 
 }  // namespace
 
-void SplitProduct::subtract(MatrixView<const float> l, MatrixView<const float> m, MatrixView<float> c) {
+void SplitProduct::subtract(MatrixView<const float> l, MatrixView<const float> m, const SplitColumns& columns,
+                            MatrixView<float> c) {
   const PackedKernel<float> kernel = active_kernel<float>();
   if (kernel.begin != nullptr) kernel.begin();
   if (kernel.split != nullptr) {
-    subtract_split(*kernel.split, l, m, c);
+    subtract_split(*kernel.split, l, m, columns, c);
   } else {
-    subtract_packed(kernel, l, m, c);
+    subtract_packed(kernel, l, m, columns, c);
   }
   if (kernel.end != nullptr) kernel.end();
 }
 
 void SplitProduct::subtract_split(const SplitKernel& kernel, MatrixView<const float> l, MatrixView<const float> m,
-                                  MatrixView<float> c) {
+                                  const SplitColumns& columns, MatrixView<float> c) {
   constexpr Index steps = lines / step;
   constexpr Index pair = 2;
   constexpr Index depth = 4;  // steps: two panels on the right stay in the first cache while those on the left pass by
@@ -77,9 +81,11 @@ void SplitProduct::subtract_split(const SplitKernel& kernel, MatrixView<const fl
   const Index left_panels = panel_count(l.rows);
   const Index right_panels = panel_count(m.rows);
   for (Index q = 0; q < left_panels; ++q)
-    kernel.left(std::min(panel, l.rows - q * panel), steps, l.row(q * panel).data(), l.stride, left_.row(q).data());
+    kernel.left(std::min(panel, l.rows - q * panel), steps, l.row(q * panel).data(), l.stride, columns.data(),
+                left_.row(q).data());
   for (Index q = 0; q < right_panels; ++q)
-    kernel.right(std::min(panel, m.rows - q * panel), steps, m.row(q * panel).data(), m.stride, right_.row(q).data());
+    kernel.right(std::min(panel, m.rows - q * panel), steps, m.row(q * panel).data(), m.stride, columns.data(),
+                 right_.row(q).data());
   for (Index line = 0; line < 2 * lines; line += 2 * depth * step) {
     for (Index j = 0; j < right_panels; j += pair) {
       const Panels right{right_.row(j).data() + line * panel, apart, static_cast<int>(std::min(pair, right_panels - j))};
@@ -92,11 +98,11 @@ void SplitProduct::subtract_split(const SplitKernel& kernel, MatrixView<const fl
 }
 
 void SplitProduct::subtract_packed(const PackedKernel<float>& kernel, MatrixView<const float> l, MatrixView<const float> m,
-                                   MatrixView<float> c) {
+                                   const SplitColumns& columns, MatrixView<float> c) {
   constexpr Index all = parts * lines;
   constexpr Index depth = parts * 2 * step;  // two panels of it fit the first cache
-  to_panels(l, minus, on_the_left, left_);
-  to_panels(m, plus, on_the_right, right_);
+  to_panels(l, columns, minus, on_the_left, left_);
+  to_panels(m, columns, plus, on_the_right, right_);
   const Index left_panels = panel_count(l.rows);
   const Index right_panels = panel_count(m.rows);
   constexpr std::array<float, at(PackedKernel<float>::most_panels * panel)> zero{};

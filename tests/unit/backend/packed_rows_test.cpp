@@ -1,4 +1,5 @@
 #include "backend/packed_rows.hpp"
+#include "backend/cpu/loud_columns.hpp"
 
 #include <gtest/gtest.h>
 #include <mercer/threads.hpp>
@@ -323,6 +324,83 @@ TEST(SplitCholesky, IsThatOfFloatsToSixteenBits) {
     EXPECT_EQ(split_cholesky(indefinite, 1.0), 700);
   }
   force_path(PackedPath::automatic);
+}
+
+/// max |A - LLᵀ| of some entries.
+double most_off(MatrixView<const double> a, MatrixView<const float> l) {
+  double most = 0;
+  for (Index i = 0; i < a.rows; i += 7) {
+    for (Index j = 0; j <= i; j += 3) {
+      double product = 0;
+      for (Index k = 0; k <= j; ++k) product += static_cast<double>(l(i, k)) * static_cast<double>(l(j, k));
+      most = std::max(most, std::abs(product - a(i, j)));
+    }
+  }
+  return most;
+}
+
+TEST(SplitCholesky, MultipliesLoudColumnsByFloats) {
+  // Five directions stand out, and so do the first columns of the factor, which share a tile with quiet ones.
+  const Index n = 800;
+  const Matrix<float> z = random_rows(n, 5);
+  Matrix<double> a(n, n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j <= i; ++j) {
+      for (Index k = 0; k < 5; ++k) a(i, j) += static_cast<double>(z(i, k)) * static_cast<double>(z(j, k));
+      if (i == j) a(i, j) += 0.01;
+    }
+  }
+  const auto off = [&](double harmless) {
+    Matrix<float> l(n, n);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j <= i; ++j) l(i, j) = static_cast<float>(a(i, j));
+    }
+    EXPECT_EQ(split_cholesky(l, harmless), -1);
+    return most_off(a, l);
+  };
+  for (const PackedPath path : supported(LowNumber::bf16)) {
+    force_path(path);
+    const double floats = off(0.0);
+    const double mixed = off(3e-5);
+    EXPECT_LT(mixed, 2 * floats) << to_string(path);
+    EXPECT_GT(off(1.0), 4 * floats) << to_string(path);
+  }
+  force_path(PackedPath::automatic);
+}
+
+TEST(LoudColumns, AreTheFewestThatWillDo) {
+  Matrix<float> l(256, split_tile);
+  Matrix<float> m(100, split_tile);
+  for (Index k = 0; k < split_tile; ++k) {
+    for (Index i = 0; i < l.rows(); ++i) l(i, k) = k % 50 == 7 ? 4.0F : 0.01F;
+    for (Index i = 0; i < m.rows(); ++i) m(i, k) = k == 57 ? 8.0F : k % 50 == 7 ? 4.0F : 0.01F;
+  }
+  const Index rows = 1000;
+  const Loudness of_l(l, rows);
+  const Loudness of_m(m, rows);
+  // Five columns of 4, of which one is 8 in m: the squared noise, 2⁻³³·rows·Σ (mean square)².
+  const double unit = std::ldexp(2.0 * static_cast<double>(rows), -34);
+  EXPECT_NEAR(of_l.noise(), unit * 5 * 256, 1e-6 * of_l.noise());
+  EXPECT_NEAR(of_m.noise(), unit * (4 * 256 + 4096), 1e-6 * of_m.noise());
+  const double quiet = std::sqrt(unit * 256 * 1e-8);  // far more than what columns of 0.01 make
+  const LoudColumns none(of_l, of_m, 2 * std::sqrt(unit * 6000));
+  EXPECT_EQ(none.count(), 0);
+  EXPECT_FALSE(none.too_many());
+  const LoudColumns all(of_l, of_m, quiet);
+  EXPECT_EQ(all.count(), 5);
+  EXPECT_FALSE(all.too_many());
+  const SplitColumns others = all.others();
+  for (std::size_t k = 0; k < others.size(); ++k) EXPECT_EQ(others[k], k % 50 == 7 ? 0U : ~0U);
+  // Without the loudest there is 4·256 of both.
+  const LoudColumns one(of_l, of_m, std::sqrt(unit * 1100));
+  ASSERT_EQ(one.count(), 1);
+  EXPECT_EQ(one.others()[57], 0U);
+  Matrix<float> room(256, LoudColumns::most);
+  const MatrixView<const float> gathered = one.of(m, room);
+  EXPECT_EQ(gathered.rows, 100);
+  EXPECT_EQ(gathered.cols, 1);
+  EXPECT_EQ(gathered(99, 0), 8.0F);
+  EXPECT_TRUE(LoudColumns(of_l, of_m, 0.0).too_many());
 }
 
 /// A = FFᵀ/n + I, so well conditioned that factors are as good as their products.
