@@ -22,10 +22,9 @@ class Turns {
 
   class Turn {
    public:
-    Turn(Turns& turns, Index stretch)
-        : turns_(turns),
-          done_(turns.done_[static_cast<std::size_t>(stretch) % turns.done_.size()]),
-          mine_(stretch / static_cast<Index>(turns.done_.size())) {}
+    /// That of the stretch which is the `mine`-th of its slot.
+    Turn(Turns& turns, Index slot, Index mine)
+        : turns_(turns), done_(turns.done_[static_cast<std::size_t>(slot)]), mine_(mine) {}
     void wait() const { done_.wait_for(mine_); }
     ~Turn() {
       if (std::uncaught_exceptions() > exceptions_) turns_.failed_ = true;
@@ -71,7 +70,8 @@ Index FeatureChunks<Real>::chunk_rows() const {
 }
 
 template <class Real>
-void FeatureChunks<Real>::consume_stretch(Index stretch, Index first_row, const RowBlock& block, const Consumer& consume) {
+void FeatureChunks<Real>::consume_stretch(Index slot, Index stretch, Index first_row, const RowBlock& block,
+                                          const Consumer& consume) {
   thread_local Matrix<Real> inputs;
   thread_local Matrix<Real> buffer;
   const Index rows = chunk_rows();
@@ -92,7 +92,7 @@ void FeatureChunks<Real>::consume_stretch(Index stretch, Index first_row, const 
       map_.features(inputs.view().row_range(0, count), features);
     }
     Chunk chunk;
-    chunk.slot = stretch % slots_;
+    chunk.slot = slot;
     chunk.first_row = first_row + first;
     chunk.row_in_block = first;
     chunk.first_of_stretch = first == begin;
@@ -129,9 +129,9 @@ void FeatureChunks<Real>::for_each(const Consumer& consume, const BlockHook& bef
 }
 
 template <class Real>
-void FeatureChunks<Real>::for_each_block(const Consumer& consume, const BlockHook& before, const Others& others,
+void FeatureChunks<Real>::for_each_block(Index rows, const Consumer& consume, const BlockHook& before, const Others& others,
                                          const Ends& ends) {
-  pass(block_rows(), consume, before, others, ends);
+  pass(rows, consume, before, others, ends);
 }
 
 template <class Real>
@@ -158,16 +158,17 @@ void FeatureChunks<Real>::pass(Index rows_at_once, const Consumer& consume, cons
         return;
       }
       // Before anything may fail: others wait for their ends. That of the lane comes first, and tells them of a failure.
-      const Turns::Turn turn(turns, stretch);
       const Index in_all = first_stretch + stretch;  // blocks are of different sizes for other numbers of threads
-      const Turns::Turn end(lanes, in_all);
+      const Index slot = in_all % slots_;
+      const Turns::Turn turn(turns, slot, stretch / slots_);
+      const Turns::Turn end(lanes, in_all % lane_count, in_all / lane_count);
       turn.wait();
       if (turns.failed()) return;
       check_stop();
-      consume_stretch(stretch, first_row, block, consume);
+      consume_stretch(slot, stretch, first_row, block, consume);
       if (!ends.done) return;
       end.wait();
-      if (!lanes.failed()) ends.done(in_all % lane_count, stretch % slots_);
+      if (!lanes.failed()) ends.done(in_all % lane_count, slot);
     });
     first_row += block.rows();
     first_stretch += stretches;

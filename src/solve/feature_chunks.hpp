@@ -92,12 +92,13 @@ class FeatureChunks {
     std::function<Index()> count;
     std::function<void(Index)> run;
   };
-  /// Blocks of `block_rows()`.
-  void for_each_block(const Consumer& consume, const BlockHook& before, const Others& others, const Ends& ends = {});
+  /// Blocks of so many rows, a multiple of slot_rows.
+  void for_each_block(Index rows, const Consumer& consume, const BlockHook& before, const Others& others,
+                      const Ends& ends = {});
 
  private:
   void pass(Index rows_at_once, const Consumer& consume, const BlockHook& before, const Others& others, const Ends& ends);
-  void consume_stretch(Index stretch, Index first_row, const RowBlock& block, const Consumer& consume);
+  void consume_stretch(Index slot, Index stretch, Index first_row, const RowBlock& block, const Consumer& consume);
   Index chunk_rows() const;
 
   const FeatureMap& map_;

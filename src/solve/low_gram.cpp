@@ -72,6 +72,13 @@ Index targets_along(GramPrecision precision, Index columns, Index targets) {
   return precision == GramPrecision::int8 && 8 * target_bytes * targets <= columns ? targets : 0;
 }
 
+/// Of bytes, whose sums are exact whatever the blocks, few threads get fewer: packed rows are fresh memory, three bytes for
+/// each number of a block, and two threads wait for each other no longer after 4096 rows than after 8192.
+Index rows_at_once(GramPrecision precision, Index most_rows) {
+  constexpr Index for_each_thread = 2048;
+  return precision == GramPrecision::int8 ? std::min(most_rows, for_each_thread * threads()) : most_rows;
+}
+
 std::string path_words(LowNumber number) {
   switch (active_path(number)) {
     case PackedPath::amx:
@@ -99,15 +106,16 @@ std::string words(GramPrecision gram) {
   return "float32";
 }
 
-LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds, Index targets)
+LowGram::LowGram(Index columns, Index most_rows, GramPrecision precision, const std::vector<double>& bounds, Index targets)
     : precision_(precision),
+      block_rows_(rows_at_once(precision, most_rows)),
       columns_(columns),
       targets_(targets_along(precision, columns, targets)),
-      bytes_(packed_blocks<ByteRows>(precision == GramPrecision::int8, precision == GramPrecision::int8, block_rows,
+      bytes_(packed_blocks<ByteRows>(precision == GramPrecision::int8, precision == GramPrecision::int8, block_rows_,
                                      columns + 1 + target_bytes * targets_)),
       packed_(packed_blocks<BfloatRows>(precision == GramPrecision::bf16 || precision == GramPrecision::bf16_three,
-                                        precision == GramPrecision::bf16, block_rows, columns + 1)),
-      rest_(packed_rows<BfloatRows>(precision == GramPrecision::bf16_three, block_rows, columns + 1)) {
+                                        precision == GramPrecision::bf16, block_rows_, columns + 1)),
+      rest_(packed_rows<BfloatRows>(precision == GramPrecision::bf16_three, block_rows_, columns + 1)) {
   const Index size = columns + 1 + target_bytes * targets_;
   if (integer()) {
     if (static_cast<Index>(bounds.size()) != columns) fail_internal("features without bounds cannot be rounded to bytes");
@@ -117,7 +125,7 @@ LowGram::LowGram(Index columns, Index block_rows, GramPrecision precision, const
     scales_.resize(at(size), 1.0F);
     counts_ = touched<std::int32_t>(size, aligned(size));
   } else if (precision == GramPrecision::float32) {
-    rows_ = Matrix<float>(block_rows, size);
+    rows_ = Matrix<float>(block_rows_, size);
     sum_ = Matrix<double>(size, size);
   } else {
     gram_ = touched<float>(size, aligned(size));

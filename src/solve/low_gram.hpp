@@ -29,7 +29,10 @@ class LowGram {
  public:
   /// int8 wants the bounds of the features (FeatureMap::bounds), and rows without weights; so many targets go along with it,
   /// where they are few beside the columns.
-  LowGram(Index columns, Index block_rows, GramPrecision precision, const std::vector<double>& bounds, Index targets = 0);
+  LowGram(Index columns, Index most_rows, GramPrecision precision, const std::vector<double>& bounds, Index targets = 0);
+
+  /// Rows of a block at most: `most_rows`, or fewer for few threads.
+  Index block_rows() const { return block_rows_; }
 
   /// Products of a block in int8 or bf16 are made while the next one is gathered, so that threads wait for each other once a
   /// block and not twice. They are `tasks()` of them from here on, to be begun in their order and run before another block
@@ -83,6 +86,7 @@ class LowGram {
   bool integer() const { return precision_ == GramPrecision::int8; }
 
   GramPrecision precision_;
+  Index block_rows_;
   Index columns_;
   Index targets_;              ///< that go along
   std::vector<float> scales_;  ///< int8: 127/bound of every column, the one of ones included; 1 for the bytes of targets

@@ -215,13 +215,13 @@ typename FeatureChunks<Real>::Others RowOperator<Real>::products_of(const LowGra
 
 template <class Real>
 void RowOperator<Real>::gather(LowGram& low) {
-  chunks_.for_each_block([&](const Chunk& chunk) { low.add<Real>(chunk.row_in_block, chunk.features, chunk.weights); },
-                         [&](Index first_row, Index rows) {
-                           report(progress_, "accumulating",
-                                  static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
-                           low.begin_block(rows);
-                         },
-                         products_of(low));
+  chunks_.for_each_block(
+      low.block_rows(), [&](const Chunk& chunk) { low.add<Real>(chunk.row_in_block, chunk.features, chunk.weights); },
+      [&](Index first_row, Index rows) {
+        report(progress_, "accumulating", static_cast<double>(first_row) / static_cast<double>(rows_.row_count()));
+        low.begin_block(rows);
+      },
+      products_of(low));
 }
 
 template <class Real>
@@ -286,7 +286,7 @@ Matrix<double> RowOperator<Real>::adjoint_pass(Index cols, const Fill& fill, Low
                                                   stretches_.end(slot);
                                                 }};
   if (low != nullptr) {
-    chunks_.for_each_block(consume, start, products_of(*low), ends);
+    chunks_.for_each_block(low->block_rows(), consume, start, products_of(*low), ends);
   } else {
     chunks_.for_each(consume, start, ends);
   }

@@ -16,7 +16,9 @@ template <class Real>
 Index factor_in_place(MatrixView<Real> m, [[maybe_unused]] double ridge, [[maybe_unused]] Factoring factoring) {
   if constexpr (std::is_same_v<Real, float>) {
     constexpr Index worthwhile = 3000;
-    constexpr double harmless = 0.03;  // of the ridge, of any tiles: conjugate gradients take no more steps
+    // Of the ridge, of any tiles: conjugate gradients take no more steps. With 0.03 some iterations gained a sixth less, and
+    // one more was needed of divergence-free fields in 3-D.
+    constexpr double harmless = 0.01;
     if (factoring == Factoring::rough && m.rows >= worthwhile && active_path(LowNumber::bf16) == PackedPath::amx)
       return split_cholesky(m, harmless * ridge);
   }

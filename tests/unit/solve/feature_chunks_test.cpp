@@ -132,6 +132,36 @@ TEST(FeatureChunks, BlocksAreOfNearlyTheSameSize) {
   set_threads(0);
 }
 
+/// Blocks of fewer rows than there are slots for: slots get the same rows, in their order, and so do lanes.
+TEST(FeatureChunks, SlotsGetTheSameRowsInSmallBlocks) {
+  constexpr Index slot_rows = FeatureChunks<double>::slot_rows;
+  constexpr Index n = 10 * slots * slot_rows + 5;
+  using Rows = std::vector<std::vector<Index>>;
+  std::vector<std::pair<Rows, Rows>> seen;
+  set_threads(5);
+  for (const Index stretches : {slots, Index{1}, Index{2}, slots + 1, 3 * slots}) {
+    Pass pass(n);
+    Rows of_slots(slots);
+    Rows of_lanes(2);
+    std::vector<Index> last(slots);
+    const auto consume = [&](const FeatureChunks<double>::Chunk& chunk) {
+      const auto slot = static_cast<std::size_t>(chunk.slot);
+      of_slots[slot].push_back(chunk.first_row);
+      last[slot] = chunk.first_row;
+    };
+    const auto end = [&](Index lane, Index slot) {
+      of_lanes[static_cast<std::size_t>(lane)].push_back(last[static_cast<std::size_t>(slot)]);
+    };
+    pass.chunks.for_each_block(stretches * slot_rows, consume, {}, {}, {2, end});
+    for (const Rows& rows : {of_slots, of_lanes}) {
+      for (const std::vector<Index>& one : rows) EXPECT_TRUE(std::ranges::is_sorted(one));
+    }
+    seen.emplace_back(of_slots, of_lanes);
+    EXPECT_EQ(seen.back(), seen.front());
+  }
+  set_threads(0);
+}
+
 TEST(FeatureChunks, NobodyWaitsForAChunkThatFailed) {
   Pass pass(5003);
   set_threads(5);
@@ -160,7 +190,8 @@ TEST(FeatureChunks, OtherTasksGoAlongWithEveryBlockInTheirOrder) {
       EXPECT_EQ(std::ssize(run), others * std::ssize(starts));
       starts.push_back(rows);
     };
-    pass.chunks.for_each_block([&](const FeatureChunks<double>::Chunk& chunk) { passed += chunk.features.rows; }, before,
+    pass.chunks.for_each_block(pass.chunks.block_rows(),
+                               [&](const FeatureChunks<double>::Chunk& chunk) { passed += chunk.features.rows; }, before,
                                {[&] { return others; }, [&](Index task) { run.push_back(task); }});
     set_threads(0);
     EXPECT_EQ(passed, 2000);
@@ -188,7 +219,8 @@ TEST(FeatureChunks, OtherTasksMayWaitForEachOtherAndSurviveAChunkThatFails) {
       ++run;
     };
     const auto pass_over = [&] {
-      pass.chunks.for_each_block(consume, [&](Index, Index) { ++blocks; }, {[&] { return others; }, other});
+      pass.chunks.for_each_block(pass.chunks.block_rows(), consume, [&](Index, Index) { ++blocks; },
+                                 {[&] { return others; }, other});
     };
     if (fails) {
       EXPECT_THROW(pass_over(), Error);

@@ -30,9 +30,10 @@ Matrix<float> bounded_rows(Index rows, Index columns) {
 }
 
 /// As passes do: rows of a block among the products of the block before.
-Matrix<double> gathered(MatrixView<const float> f, Index block_rows, GramPrecision precision) {
+Matrix<double> gathered(MatrixView<const float> f, Index most_rows, GramPrecision precision) {
   constexpr Index chunk = 64;
-  LowGram low(f.cols, block_rows, precision, std::vector<double>(static_cast<std::size_t>(f.cols), 2.0));
+  LowGram low(f.cols, most_rows, precision, std::vector<double>(static_cast<std::size_t>(f.cols), 2.0));
+  const Index block_rows = low.block_rows();
   for (Index first = 0; first < f.rows; first += block_rows) {
     const Index rows = std::min(block_rows, f.rows - first);
     low.begin_block(rows);
