@@ -93,6 +93,7 @@ Index split_cholesky(MatrixView<float> a, double harmless);
 void solve_lower(ConstMatrix l, MutMatrix b);
 void solve_lower(MatrixView<const float> l, MatrixView<float> b);
 void solve_lower_transposed(ConstMatrix l, MutMatrix b);
+void solve_lower_transposed(MatrixView<const float> l, MatrixView<float> b);
 /// B := (LLᵀ)⁻¹B.
 void cholesky_solve(ConstMatrix l, MutMatrix b);
 void cholesky_solve(MatrixView<const float> l, MatrixView<float> b);

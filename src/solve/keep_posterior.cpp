@@ -1,22 +1,43 @@
 #include "solve/keep_posterior.hpp"
 
+#include <algorithm>
 #include <string>
+#include <type_traits>
 
+#include "base/parallel.hpp"
 #include "base/random.hpp"
 
 namespace mercer {
 namespace {
 
-/// Posterior draws from a factor: L⁻ᵀη has covariance (LLᵀ)⁻¹. Column s of the result is draw s.
-Matrix<double> draws(ConstMatrix factor, std::string_view what) {
+/// Posterior draws from a factor: L⁻ᵀη has covariance (LLᵀ)⁻¹. Column s of the result is draw s. In the precision of the
+/// factor: one of 8000 unknowns in double is 256 MB.
+template <class Real>
+Matrix<double> draws(const Matrix<Real>& factor, std::string_view what) {
   const Stream stream(0, what);
-  Matrix<double> eta(factor.rows, posterior_samples);
+  Matrix<Real> eta(factor.rows(), posterior_samples);
   for (Index k = 0; k < eta.rows(); ++k) {
     for (Index s = 0; s < posterior_samples; ++s)
-      eta(k, s) = stream.normal(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s));
+      eta(k, s) = static_cast<Real>(stream.normal(static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s)));
   }
-  solve_lower_transposed(factor, eta);
-  return eta;
+  solve_lower_transposed(factor.view(), eta.view());
+  if constexpr (std::is_same_v<Real, double>) {
+    return eta;
+  } else {
+    Matrix<double> result(eta.rows(), eta.cols());
+    std::ranges::copy(eta.values(), result.values().begin());
+    return result;
+  }
+}
+
+void keep_full(Matrix<double>&& factor, Posterior& posterior) {
+  posterior.kind = Posterior::Kind::cholesky;
+  posterior.factor = std::move(factor);
+}
+void keep_full(const Matrix<float>& factor, Posterior& posterior) {
+  Matrix<double> wide(factor.rows(), factor.cols(), Pages::small);
+  parallel_for(wide.rows(), [&](Index i) { std::copy_n(factor.row(i).begin(), i + 1, wide.row(i).begin()); });
+  keep_full(std::move(wide), posterior);
 }
 
 /// Adds draw s of channel coefficients (m × count) times B_j to the deviations of W, stored (count·p) × m.
@@ -38,14 +59,11 @@ void keep_posterior_base(const NormalSystem& system, double ridge, Posterior& po
   posterior.intercept_variance = system.intercept ? 1 / system.weight : 0;
 }
 
-void keep_channels(const Channels& channels, const std::vector<Index>& run, Uncertainty keep, Matrix<double>&& factor,
+template <class Real>
+void keep_channels(const Channels& channels, const std::vector<Index>& run, Uncertainty keep, Matrix<Real>&& factor,
                    Posterior& posterior) {
   if (keep == Uncertainty::none) return;
-  if (keep == Uncertainty::full) {
-    posterior.kind = Posterior::Kind::cholesky;
-    posterior.factor = std::move(factor);
-    return;
-  }
+  if (keep == Uncertainty::full) return keep_full(std::move(factor), posterior);
   if (posterior.kind != Posterior::Kind::samples) {
     posterior.kind = Posterior::Kind::samples;
     posterior.factor = Matrix<double>(posterior_samples * channels.factor.rows(), factor.rows());
@@ -60,13 +78,10 @@ void keep_eigen(Eigen&& eigen, Posterior& posterior) {
   posterior.spectrum = std::move(eigen.values);
 }
 
-void keep_coupled(const Coupling& coupling, Uncertainty keep, Matrix<double>&& factor, Posterior& posterior) {
+template <class Real>
+void keep_coupled(const Coupling& coupling, Uncertainty keep, Matrix<Real>&& factor, Posterior& posterior) {
   if (keep == Uncertainty::none) return;
-  if (keep == Uncertainty::full) {
-    posterior.kind = Posterior::Kind::cholesky;
-    posterior.factor = std::move(factor);
-    return;
-  }
+  if (keep == Uncertainty::full) return keep_full(std::move(factor), posterior);
   const Matrix<double> drawn = draws(factor, "posterior");
   const Index p = coupling.outputs();
   posterior.kind = Posterior::Kind::samples;
@@ -79,5 +94,10 @@ void keep_coupled(const Coupling& coupling, Uncertainty keep, Matrix<double>&& f
     posterior.set_draw(s, w);
   }
 }
+
+template void keep_channels(const Channels&, const std::vector<Index>&, Uncertainty, Matrix<float>&&, Posterior&);
+template void keep_channels(const Channels&, const std::vector<Index>&, Uncertainty, Matrix<double>&&, Posterior&);
+template void keep_coupled(const Coupling&, Uncertainty, Matrix<float>&&, Posterior&);
+template void keep_coupled(const Coupling&, Uncertainty, Matrix<double>&&, Posterior&);
 
 }  // namespace mercer

@@ -10,15 +10,17 @@ namespace mercer {
 
 void keep_posterior_base(const NormalSystem& system, double ridge, Posterior& posterior);
 
-/// For the channels of one `run` of equal gains γ: L of γG + ridge. In full where it is the only one; the draws of several
-/// add up, one call after the other.
-void keep_channels(const Channels& channels, const std::vector<Index>& run, Uncertainty keep, Matrix<double>&& factor,
+/// For the channels of one `run` of equal gains γ: L of γG + ridge, in any precision. In full where it is the only one; the
+/// draws of several add up, one call after the other.
+template <class Real>
+void keep_channels(const Channels& channels, const std::vector<Index>& run, Uncertainty keep, Matrix<Real>&& factor,
                    Posterior& posterior);
 
 /// For channels of several gains, exactly: G = UΛUᵀ serves them all.
 void keep_eigen(Eigen&& eigen, Posterior& posterior);
 
 /// For coupled outputs: L of the whole normal matrix.
-void keep_coupled(const Coupling& coupling, Uncertainty keep, Matrix<double>&& factor, Posterior& posterior);
+template <class Real>
+void keep_coupled(const Coupling& coupling, Uncertainty keep, Matrix<Real>&& factor, Posterior& posterior);
 
 }  // namespace mercer

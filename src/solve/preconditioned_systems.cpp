@@ -51,14 +51,6 @@ std::vector<double> random_signs(Index count) {
   return signs;
 }
 
-Matrix<double> PreconditionedSystems::take_factor() {
-  if (single_factor.empty()) return std::move(factor);
-  Matrix<double> wide(single_factor.rows(), single_factor.cols(), Pages::small);
-  parallel_for(wide.rows(), [&](Index i) { std::copy_n(single_factor.row(i).begin(), i + 1, wide.row(i).begin()); });
-  single_factor = {};
-  return wide;
-}
-
 bool PreconditionedSystems::is_above(double ridge) const {
   return single_factor.empty() ? no_eigenvalue_below<double>(factor, ridge)
                                : no_eigenvalue_below<float>(single_factor, ridge);

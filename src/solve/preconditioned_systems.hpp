@@ -1,4 +1,5 @@
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -22,8 +23,15 @@ struct PreconditionedSystems {
   double trace = 0;
   double gram_norm = 0;  ///< ‖G‖_F
 
-  /// L in double. Roundings of a factor in float are among what conjugate gradients see of the preconditioner.
-  Matrix<double> take_factor();
+  /// keep(L), whichever it is: roundings of a factor in float are among what conjugate gradients see of the preconditioner.
+  template <class Keep>
+  void take_factor(const Keep& keep) {
+    if (single_factor.empty()) {
+      keep(std::move(factor));
+    } else {
+      keep(std::move(single_factor));
+    }
+  }
   /// Whether M = LLᵀ has no eigenvalue that is clearly less than the ridge, of which there would be many: inverse iteration
   /// from a few random vectors.
   bool is_above(double ridge) const;

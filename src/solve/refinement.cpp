@@ -466,9 +466,12 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   keep_posterior_base(system_, ridge, solution.posterior);
   if (keep == Uncertainty::none) return solution;
   if (!coupling.is_constant()) {
-    keep_coupled(coupling, keep, systems.take_factor(), solution.posterior);
+    systems.take_factor(
+        [&]<class Real>(Matrix<Real>&& factor) { keep_coupled(coupling, keep, std::move(factor), solution.posterior); });
   } else if (systems.eigen.values.empty()) {
-    keep_channels(systems.channels, systems.channels.order, keep, systems.take_factor(), solution.posterior);
+    systems.take_factor([&]<class Real>(Matrix<Real>&& factor) {
+      keep_channels(systems.channels, systems.channels.order, keep, std::move(factor), solution.posterior);
+    });
   } else {
     keep_eigen(std::move(systems.eigen), solution.posterior);
   }

@@ -260,6 +260,9 @@ void solve_lower(MatrixView<const float> l, MatrixView<float> b) {
 void solve_lower_transposed(ConstMatrix l, MutMatrix b) {
   solve_triangular<double>(l, b, Sides::transposed);
 }
+void solve_lower_transposed(MatrixView<const float> l, MatrixView<float> b) {
+  solve_triangular<float>(l, b, Sides::transposed);
+}
 void cholesky_solve(ConstMatrix l, MutMatrix b) {
   solve_triangular<double>(l, b, Sides::both);
 }
