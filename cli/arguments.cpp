@@ -70,16 +70,20 @@ std::int64_t Arguments::integer(const std::string& name, std::int64_t least) con
 
 Index Arguments::bytes(const std::string& name) const {
   std::string given = text(name);
+  std::ranges::transform(given, given.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   double unit = 1;
-  for (const auto& [suffix, factor] : std::vector<std::pair<std::string, double>>{{"TB", 1e12},
+  for (const auto& [suffix, factor] : std::vector<std::pair<std::string, double>>{{"TIB", 0x1p40},
+                                                                                  {"GIB", 0x1p30},
+                                                                                  {"MIB", 0x1p20},
+                                                                                  {"KIB", 0x1p10},
+                                                                                  {"TB", 1e12},
                                                                                   {"GB", 1e9},
                                                                                   {"MB", 1e6},
-                                                                                  {"kB", 1e3},
                                                                                   {"KB", 1e3},
                                                                                   {"T", 1e12},
                                                                                   {"G", 1e9},
                                                                                   {"M", 1e6},
-                                                                                  {"k", 1e3},
+                                                                                  {"K", 1e3},
                                                                                   {"B", 1}}) {
     if (given.size() > suffix.size() && given.ends_with(suffix)) {
       unit = factor;
@@ -90,7 +94,7 @@ Index Arguments::bytes(const std::string& name) const {
   double value = 0;
   if (!parse_number(trim(given), value) || !(value * unit >= 1e6) || value * unit > 1e15) {
     fail_argument("--" + name + " " + mercer::quoted(text(name)) +
-                  " is not an amount of memory of at least 1MB, such as 500MB or 2GB");
+                  " is not an amount of memory from 1MB to 1000TB, such as 500MB or 2GB");
   }
   return static_cast<Index>(value * unit);
 }

@@ -118,7 +118,16 @@ void tell_process(const Console& console, const Model& model) {
   }
 }
 
-void tell(const Console& console, const Model& model, const FitSummary& s, const Dataset& data, const std::string& output) {
+/// What a fit took at the most, and why that may be more than it was to take.
+std::string memory_words(const FitSummary& s, Index budget) {
+  std::string words = "at most " + human_bytes(static_cast<double>(s.peak_memory_bytes)) + " resident";
+  if (s.peak_memory_bytes <= budget) return words;
+  return words + " (more than --memory " + human_bytes(static_cast<double>(budget)) +
+         ": the program, blocks of rows and matrices of up to 96 MB are not counted)";
+}
+
+void tell(const Console& console, const Model& model, const FitSummary& s, const Dataset& data, const std::string& output,
+          Index budget) {
   const std::vector<std::string>& classes = data.schema().classes;
   if (data.rows_dropped() > 0) console.say(counted(data.rows_dropped(), "row") + " with missing cells left out");
   if (data.cells_filled() > 0) console.say(counted(data.cells_filled(), "missing cell") + " filled with column means");
@@ -141,8 +150,7 @@ void tell(const Console& console, const Model& model, const FitSummary& s, const
   }
   if (s.interval_level) console.say("intervals " + interval_promise(s));
   for (const auto& note : s.notes) console.say("note: " + note);
-  console.say("took " + human_seconds(s.seconds.at("total")) + ", at most " +
-              human_bytes(static_cast<double>(s.peak_memory_bytes)) + " resident");
+  console.say("took " + human_seconds(s.seconds.at("total")) + ", " + memory_words(s, budget));
   if (!output.empty()) {
     console.say("wrote " + output);
   } else {
@@ -220,7 +228,7 @@ int run_fit(const Arguments& a) {
   summary.seconds["read"] = read_seconds;
   summary.seconds["total"] = total.seconds();
   if (a.has("trace")) write_trace(model, a.text("trace"));
-  tell(console, model, summary, data, a.text("output"));
+  tell(console, model, summary, data, a.text("output"), a.bytes("memory"));
   nlohmann::json json = to_json(summary);
   if (a.flag("tune")) json["tuning"] = tuning;
   json["rows_dropped"] = data.rows_dropped();

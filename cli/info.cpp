@@ -135,7 +135,8 @@ int run_info(const Arguments& a) {
     for (std::size_t i = 0; i < s.noise.size(); ++i) {
       noise.push_back(brief(std::sqrt(s.noise[i]) * r.scaling.target_scale[i]));
     }
-    console.say("noise      standard deviation " + join(noise, ", ") + " (in the units of the targets)");
+    if (f.solver != "adam")  // which does not ask
+      console.say("noise      standard deviation " + join(noise, ", ") + " (in the units of the targets)");
     console.say("spread     " + posterior_words(s));
   }
   if (diagnosis) tell(console, *diagnosis, model, a.number("confidence"));

@@ -20,15 +20,18 @@ void say_loss(const Console& console, const std::string& loss) {
 
 namespace {
 
-void say_fourier(const Console& console, const Plan& plan, double error, double confidence) {
+void say_fourier(const Console& console, const Plan& plan, double error, double confidence, Index budget) {
   console.say(counted(plan.rows, "row") + ", kernel " + plan.kernel + ", scaled inputs within a ball of diameter " +
               brief(plan.diameter));
   std::vector<std::vector<std::string>> rows;
   nlohmann::json table_json = nlohmann::json::array();
+  bool beyond = false;
   for (const PlanRow& row : plan.table) {
+    const bool too_much = row.memory_bytes > static_cast<double>(budget);
+    beyond = beyond || too_much;
     rows.push_back({std::to_string(row.frequencies), std::to_string(row.features), brief(row.typical_error),
-                    brief(row.largest_error), row.guaranteed ? brief(*row.guaranteed) : "-", human_bytes(row.memory_bytes),
-                    human_seconds(row.seconds)});
+                    brief(row.largest_error), row.guaranteed ? brief(*row.guaranteed) : "-",
+                    human_bytes(row.memory_bytes) + (too_much ? " *" : ""), human_seconds(row.seconds)});
     table_json.push_back({{"frequencies", row.frequencies},
                           {"features", row.features},
                           {"typical_error", row.typical_error},
@@ -39,6 +42,8 @@ void say_fourier(const Console& console, const Plan& plan, double error, double 
   }
   console.say(
       table({"frequencies", "features", "typical error", "largest error", "guaranteed", "memory", "time to fit"}, rows));
+  if (beyond)
+    console.say("* more than --memory " + human_bytes(static_cast<double>(budget)) + "; a fit goes beyond it, and says so");
   console.say(
       "errors of the kernel between your rows, relative to its largest value; \"guaranteed\" holds everywhere in the ball "
       "with probability " +
@@ -132,7 +137,7 @@ int run_plan(const Arguments& a) {
   if (sketch) {
     say_sketch(console, make_sketch_plan(rows, options, error, confidence), error, confidence);
   } else {
-    say_fourier(console, make_plan(rows, options, error, confidence), error, confidence);
+    say_fourier(console, make_plan(rows, options, error, confidence), error, confidence, options.memory_bytes);
   }
   if (features_unasked)
     console.say(

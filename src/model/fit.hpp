@@ -33,7 +33,9 @@ struct SolverChoice {
 };
 SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& options);
 
-/// Working memory of a Fourier fit: statistics, their factorisation, one block of features.
-double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool constant);
+/// Working memory of a ridge fit: statistics, their factorisation, blocks of features. Not that of the choice of a penalty.
+double fit_memory_bytes(const FeatureMap& map, Index rows, const FitOptions& options);
+/// Rows times features that the choice of a penalty keeps at most: an eighth of the budget.
+Index leave_one_out_values(const FitOptions& options);
 
 }  // namespace mercer

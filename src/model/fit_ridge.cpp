@@ -33,7 +33,8 @@ double pilot_penalty(RowSource& rows, const Recipe& recipe, const FitOptions& op
   const std::shared_ptr<const FeatureMap> map = build_map(pilot, rows, options, ignored);
   const RidgeStatistics statistics = accumulate(*map, rows, Precision::double_, options.progress);
   const NormalSystem system = normal_system(statistics, map->coupling(), recipe.intercept);
-  const LeaveOneOutRows kept = leave_one_out_rows(*map, rows, system, options.seed, options.progress);
+  const LeaveOneOutLimits most{.values = leave_one_out_values(options)};
+  const LeaveOneOutRows kept = leave_one_out_rows(*map, rows, system, options.seed, options.progress, most);
   const PenaltyPath path = leave_one_out(EigenSystem(system), kept, penalty_grid(system, 2));
   record_path(path, summary);
   summary.notes.push_back("the penalty was chosen with a pilot of " +
@@ -149,7 +150,8 @@ Index system_size(const Coupling& coupling) {
 
 double choose_penalty(const FeatureMap& map, RowSource& rows, const NormalSystem& system, const EigenSystem* eigen,
                       const FitOptions& options, FitSummary& summary) {
-  const Index most = eigen != nullptr ? rows.row_count() : factored_loo_rows;
+  const LeaveOneOutLimits most{.rows = eigen != nullptr ? rows.row_count() : factored_loo_rows,
+                               .values = leave_one_out_values(options)};
   const LeaveOneOutRows kept = leave_one_out_rows(map, rows, system, options.seed, options.progress, most);
   const PenaltyPath path = eigen != nullptr ? leave_one_out(*eigen, kept, penalty_grid(system, 2))
                                             : search_penalty(system, kept, options.progress);
@@ -207,18 +209,45 @@ namespace {
 /// What every fit takes, whatever its solver: blocks of rows and their features.
 constexpr double blocks_bytes = 96e6;
 
-double matrices_bytes(Index columns, Index parameters, Index outputs, bool constant) {
-  const auto square = [](Index side) { return 8.0 * static_cast<double>(side) * static_cast<double>(side); };
-  // moments + centred Gram, then Gram + its factor (+ the full normal matrix and its factor).
-  const double accumulate = square(columns + 1 + outputs) + square(columns);
-  const double solve = 3 * square(columns) + (constant ? 0.0 : 2 * square(parameters));
-  return std::max(accumulate, solve);
+/// The matrices of a fit by this solver at the time when they take most. Of symmetric ones and factors, half is never
+/// touched.
+double matrices_bytes(const FeatureMap& map, const std::string& solver, const FitOptions& options) {
+  const auto squares = [](Index side) { return static_cast<double>(side) * static_cast<double>(side); };
+  const Coupling& coupling = map.coupling();
+  const Index size = system_size(coupling);
+  const double gram = 4 * squares(coupling.columns());  // half of it, in double
+  const bool in_full = options.uncertainty != "none" && resolve(Uncertainty::automatic, size) == Uncertainty::full;
+  if (solver == "refined" && options.penalty) {
+    // Counts in 32 bits and the Gram matrix made of them; then that and a factor in float, which is kept in double.
+    return std::max(2 * gram, gram + (in_full ? 6 : 2) * squares(size));
+  }
+  // Moments, the Gram matrix and its factor, or the normal matrix that becomes its own; what is kept beside.
+  if (solver == "cholesky") return coupling.is_constant() ? (in_full ? 3.75 : 2.5) * gram : gram + 4 * squares(size);
+  return 6 * gram + (coupling.is_constant() ? 0.0 : 16 * squares(size));  // an eigendecomposition
+}
+
+std::string direct_solver(const FeatureMap& map, Index rows, const FitOptions& options) {
+  if (wants_refinement(map, rows, options)) return "refined";
+  return !options.penalty && system_size(map.coupling()) <= eigen_limit ? "eigen" : "cholesky";
 }
 
 }  // namespace
 
-double fit_memory_bytes(Index columns, Index parameters, Index outputs, bool constant) {
-  return matrices_bytes(columns, parameters, outputs, constant) + blocks_bytes;
+Index leave_one_out_values(const FitOptions& options) {
+  constexpr Index most_bytes_share = 8;
+  return std::min(LeaveOneOutLimits{}.values, options.memory_bytes / (24 * most_bytes_share));
+}
+
+double fit_memory_bytes(const FeatureMap& map, Index rows, const FitOptions& options) {
+  const std::string solver = choose_solver(map, rows, options).solver;
+  const auto columns = static_cast<double>(map.columns());
+  if (solver == "cg" || solver == "sgd") {  // features where there is room for them, and columns for the posterior's draws
+    const double features = 8 * static_cast<double>(rows) * columns;
+    const double kept = solver == "cg" && features <= static_cast<double>(options.memory_bytes) ? features : 0.0;
+    constexpr double vectors = 64 * 8 * 8;
+    return kept + vectors * static_cast<double>(system_size(map.coupling())) + 2 * blocks_bytes;
+  }
+  return matrices_bytes(map, solver, options) + blocks_bytes;
 }
 
 SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& options) {
@@ -229,17 +258,16 @@ SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& 
   // Conjugate gradients take blocks of rows too, and sums of many columns: matrices no larger than these are not worth
   // avoiding, however small the budget (with 20 MB, 500 features of 20 000 rows took ten times as long and twice the
   // memory).
-  const double matrices =
-      matrices_bytes(coupling.columns(), coupling.parameters(), coupling.outputs(), coupling.is_constant());
+  const std::string direct = direct_solver(map, rows, options);
+  const double matrices = matrices_bytes(map, direct, options);
   const auto budget = static_cast<double>(options.memory_bytes);
   if (matrices > std::max(budget - blocks_bytes, blocks_bytes)) {
     return {"cg", "the normal matrix and its factor need " + human_bytes(matrices) +
                       ", more than the memory budget leaves beside blocks of rows"};
   }
-  if (wants_refinement(map, rows, options))
-    return {"refined", "a coarse Gram matrix and a few passes cost half of a full one"};
-  if (!options.penalty && size <= eigen_limit) return {"eigen", "one decomposition gives every penalty"};
-  return {"cholesky", "the normal matrix of " + std::to_string(size) + " unknowns fits"};
+  if (direct == "refined") return {direct, "a coarse Gram matrix and a few passes cost half of a full one"};
+  if (direct == "eigen") return {direct, "one decomposition gives every penalty"};
+  return {direct, "the normal matrix of " + std::to_string(size) + " unknowns fits"};
 }
 
 void fit_ridge(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state) {

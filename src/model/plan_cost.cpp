@@ -18,9 +18,6 @@
 namespace mercer {
 namespace {
 
-/// Rows times columns that leave-one-out keeps at most.
-constexpr double leave_one_out_values = 16e6;
-
 bool is_ridge(const FitOptions& options) {
   return options.loss == "square" && options.quantiles.empty() && options.solver != "admm" && options.solver != "adam";
 }
@@ -54,7 +51,8 @@ double solve_flops(const FeatureMap& map, Index rows, const FitOptions& options)
   const Coupling& coupling = map.coupling();
   const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
   const std::string solver = choose_solver(map, rows, options).solver;
-  if (solver == "eigen" || (solver == "refined" && !options.penalty)) return eigen_flops(m) + 2 * leave_one_out_values * m;
+  if (solver == "eigen" || (solver == "refined" && !options.penalty))
+    return eigen_flops(m) + 2 * static_cast<double>(leave_one_out_values(options)) * m;
   constexpr double penalties = 18;
   constexpr double left_out = 1000;
   return options.penalty ? m * m * m / 3 : penalties * (m * m * m / 3 + left_out * m * m);
@@ -138,21 +136,22 @@ double pass_seconds(const FeatureMap& map, Index rows, const FitOptions& options
 double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options) {
   if (!is_ridge(options)) {  // features are kept up to half of the budget; beyond they are computed or read again
     const double values = static_cast<double>(rows) * static_cast<double>(map.columns() + 6 * map.outputs());
-    return std::min(8 * values, static_cast<double>(options.memory_bytes) / 2) +
-           fit_memory_bytes(map.columns(), map.coupling().parameters(), map.outputs(), map.coupling().is_constant());
+    FitOptions ridge = options;  // whose eigendecomposition they use
+    ridge.solver = "eigen";
+    return std::min(8 * values, static_cast<double>(options.memory_bytes) / 2) + fit_memory_bytes(map, rows, ridge);
   }
-  constexpr double leave_one_out_bytes = 3 * 8 * leave_one_out_values;  // rows, rotated rows, their squares
-  const double kept =
-      options.penalty ? 0.0
-                      : std::min(leave_one_out_bytes, 24.0 * static_cast<double>(rows) * static_cast<double>(map.columns()));
-  const Coupling& coupling = map.coupling();
-  return kept + fit_memory_bytes(map.columns(), coupling.parameters(), map.outputs(), coupling.is_constant());
+  const double left_out = std::min(static_cast<double>(leave_one_out_values(options)),
+                                   static_cast<double>(rows) * static_cast<double>(map.columns()));
+  return (options.penalty ? 0.0 : 24 * left_out) +
+         fit_memory_bytes(map, rows, options);  // rows, rotated rows, their squares
 }
 
 double feature_rows(const FeatureMap& map, Index rows, const FitOptions& options) {
   const auto n = static_cast<double>(rows);
   if (!is_ridge(options)) return options.penalty ? n : 2 * n;
-  return options.penalty ? n : n + std::min(n, leave_one_out_values / static_cast<double>(map.columns()));
+  return options.penalty
+             ? n
+             : n + std::min(n, static_cast<double>(leave_one_out_values(options)) / static_cast<double>(map.columns()));
 }
 
 double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options) {

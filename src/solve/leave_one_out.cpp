@@ -158,13 +158,12 @@ void finish_path(PenaltyPath& path, const LeaveOneOutRows& rows) {
 }  // namespace
 
 LeaveOneOutRows leave_one_out_rows(const FeatureMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
-                                   Progress* progress, Index most_rows) {
-  constexpr Index most_values = Index{1} << 24;
+                                   Progress* progress, const LeaveOneOutLimits& most) {
   const Index m = map.columns();
   const Index p = rows.target_count();
   const Index n = rows.row_count();
   const Index unfolded = map.coupling().is_constant() ? m : checked_product(map.coupling().parameters(), p);
-  const Index wanted = std::min({n, most_rows, std::max<Index>(1000, most_values / std::max<Index>(1, unfolded))});
+  const Index wanted = std::min({n, most.rows, std::max<Index>(1000, most.values / std::max<Index>(1, unfolded))});
   LeaveOneOutRows kept;
   kept.all_rows = wanted >= n;
   const Stream stream(seed, "leave-one-out");

@@ -30,10 +30,15 @@ struct LeaveOneOutRows {
   std::vector<double> weights;  ///< q
   bool all_rows = true;
 };
-/// All rows, or a random subset of about 16 million numbers (as leave_one_out unfolds them), chosen by the row number and
-/// `seed` alone.
+/// What leave-one-out may take: a row counts with its features (as leave_one_out unfolds them), which take 24 bytes each. A
+/// thousand rows are taken in any case.
+struct LeaveOneOutLimits {
+  Index rows = std::numeric_limits<Index>::max();
+  Index values = Index{1} << 24;
+};
+/// All rows, or a random subset within these limits, chosen by the row number and `seed` alone.
 LeaveOneOutRows leave_one_out_rows(const FeatureMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
-                                   Progress* progress, Index most_rows = std::numeric_limits<Index>::max());
+                                   Progress* progress, const LeaveOneOutLimits& most = {});
 
 /// Exact leave-one-out errors of ridge at many penalties, without refitting. Leaving out one copy of a row of weight w means
 /// leaving out one unit of its weight, or the row where it weighs less: u = min(1, w). With leverages h (per unit weight)

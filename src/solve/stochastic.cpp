@@ -274,7 +274,9 @@ RidgeSolution solve_in(const FeatureMap& map, RowSource& rows, const StochasticO
   }
   solution.residual = size > 0 ? std::sqrt(moved / size) : 0;
   solution.note = "averaged stochastic gradients give an approximate answer: the mean moved by a relative " +
-                  shortest(std::round(solution.residual * 1e6) / 1e6) + " in the last pass";
+                  shortest(std::round(solution.residual * 1e6) / 1e6) +
+                  " in the last pass and may have farther to go; degrees of freedom come out too large and noise with them, "
+                  "by far where the penalty is small";
 
   const Index p = map.outputs();
   std::vector<double> rss(at(p), 0.0);

@@ -123,11 +123,36 @@ def test_the_map_suits_the_loss_unless_it_is_named(run, waves, tmp_path):
 
 def test_what_a_memory_budget_changes_is_said(run, waves):
     small = ["--target", "y", "--penalty", "1e-3", "--memory", "1MB", "-o", "m.mercer", "--json"]
-    j = run(*fit("--map", "fourier:1100", *small)).json
+    j = run(*fit("--map", "fourier:1300", *small)).json
     assert j["solver"] == "cg" and any("conjugate gradients" in note and "memory" in note for note in j["notes"]), j["notes"]
     # Matrices that are smaller than what any solver takes are not avoided.
     j = run(*fit("--map", "fourier:60", *small)).json
     assert j["solver"] == "cholesky" and not j["notes"], j["notes"]
+
+
+def test_memory_is_foretold_and_an_excess_is_said(run, tmp_path):
+    random = np.random.default_rng(4)
+    x = random.normal(size=(12_000, 3))
+    np.save(tmp_path / "t.npy", np.c_[x, x[:, [1, 2, 0]]])
+    one, field = ("--inputs", "0-2", "--target", "3"), ("--inputs", "0-2", "--target", "last:3")
+    fits = [
+        (one, "gaussian(1)", 1500, ["--penalty", "1e-4", "--precision", "float64"]),
+        (one, "gaussian(1)", 1500, ["--penalty", "1e-4"]),
+        (one, "gaussian(1)", 200, []),
+        (field, "divergence_free(gaussian(1))", 900, ["--penalty", "1e-4"]),
+    ]
+    for columns, kernel, frequencies, options in fits:
+        command = ["t.npy", *columns, "--kernel", kernel, "--map", f"fourier:{frequencies}", *options]
+        table = run("plan", *command, "--json").json["table"]
+        foretold = next(row["memory_bytes"] for row in table if row["frequencies"] == frequencies)
+        took = run("fit", *command, "--json").json["peak_memory_bytes"]
+        assert 0.7 * took < foretold < 1.6 * took, (command, foretold, took)
+    frugal = ["t.npy", *one, "--map", "fourier:200", "--penalty", "1e-4", "--memory"]
+    for budget in ["1mb", "1 MB", "1MiB"]:
+        assert "more than --memory 1" in run("fit", *frugal, budget).out
+    assert "more than" not in run("fit", *frugal, "1g").out
+    assert "*" not in run("plan", *frugal, "1GB").out
+    assert "* more than --memory 50 MB" in run("plan", *frugal, "50MB").out
 
 
 def test_a_coarse_posterior_is_not_called_exact(run, tmp_path):

@@ -330,8 +330,9 @@ TEST(ChooseSolver, FollowsSizesAndWishes) {
   options.memory_bytes = Index{100} << 20;
   EXPECT_EQ(choice("gaussian(1)", 1, 1500), "cg");
   options.memory_bytes = Index{20} << 20;  // less than blocks of rows take, with any solver
-  EXPECT_EQ(choice("gaussian(1)", 1, 900), "cholesky") << "matrices of 78 MB";
-  EXPECT_EQ(choice("gaussian(1)", 1, 1100), "cg") << "of 116 MB";
+  EXPECT_EQ(choice("gaussian(1)", 1, 1200), "cholesky") << "matrices of 86 MB";
+  EXPECT_EQ(choice("gaussian(1)", 1, 1300), "cg") << "of 101 MB";
+  EXPECT_LT(leave_one_out_values(options), (Index{20} << 20) / 100) << "24 bytes each";
   options.solver = "sgd";
   EXPECT_EQ(choice("gaussian(1)", 1, 10), "sgd");
 }
