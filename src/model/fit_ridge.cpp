@@ -24,7 +24,8 @@ constexpr Index factored_loo_rows = 1000;
 constexpr Index direct_limit = 12000;
 
 /// λ from a smaller map of the same kernel, for solvers that never see a Gram matrix.
-double pilot_penalty(RowSource& rows, const Recipe& recipe, const FitOptions& options, FitSummary& summary) {
+double pilot_penalty(RowSource& rows, const Recipe& recipe, Index all_columns, const FitOptions& options,
+                     FitSummary& summary) {
   Recipe pilot = recipe;
   const Index field_factor = is_vector_field(recipe.kernel) ? recipe.inputs() : 1;
   pilot.fourier.frequencies = std::min<Index>(recipe.fourier.frequencies, std::max<Index>(100, 600 / field_factor));
@@ -37,9 +38,11 @@ double pilot_penalty(RowSource& rows, const Recipe& recipe, const FitOptions& op
   const LeaveOneOutRows kept = leave_one_out_rows(*map, rows, system, options.seed, options.progress, most);
   const PenaltyPath path = leave_one_out(EigenSystem(system), kept, penalty_grid(system, 2));
   record_path(path, summary);
-  summary.notes.push_back("the penalty was chosen with a pilot of " +
-                          (recipe.map == MapKind::sketch ? std::to_string(map->columns()) + " features"
-                                                         : std::to_string(pilot.fourier.frequencies) + " frequencies"));
+  if (map->columns() < all_columns) {
+    summary.notes.push_back("the penalty is the best one of a smaller model of " + std::to_string(map->columns()) +
+                            " features; more of them may want another" +
+                            (all_columns <= direct_limit ? ": --solver cholesky chooses it with all" : ""));
+  }
   return path.scores[path.best].penalty;
 }
 
@@ -95,7 +98,7 @@ void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& opti
                             " since iterative solvers have no factor to keep; --solver cholesky has");
   }
   Stopwatch watch;
-  if (!options.penalty) summary.penalty = pilot_penalty(rows, recipe, options, summary);
+  if (!options.penalty) summary.penalty = pilot_penalty(rows, recipe, state.map->columns(), options, summary);
   summary.seconds["penalty"] = watch.seconds();
   watch = {};
   if (solver == "cg") {
