@@ -189,7 +189,7 @@ void Refinement::improve(GramPrecision gram) {
   take(low, system);
 }
 
-PreconditionedSystems Refinement::prepare(double ridge) {
+PreconditionedSystems Refinement::prepare(double ridge, bool deviations) {
   const Coupling& coupling = *system_.coupling;
   PreconditionedSystems s;
   const auto keep = [&]<class Real>(BasicShiftedFactor<Real>&& f, double copies) {
@@ -204,7 +204,7 @@ PreconditionedSystems Refinement::prepare(double ridge) {
   s.gram_norm = frobenius(system_.gram);
   // A preconditioner may be factored in float where that can be done without a shift, and roughly where G is rough.
   const bool rough = gram_ == GramPrecision::int8 || gram_ == GramPrecision::bf16;
-  const Factoring factoring = rough ? Factoring::rough : Factoring::precise;
+  const Factoring factoring = !rough ? Factoring::precise : deviations ? Factoring::fine : Factoring::rough;
   const auto found = [&](const auto& with, double copies) {
     try {
       if (holds_ridge(s, ridge)) {
@@ -359,7 +359,7 @@ struct Refinement::LastLook {
 RidgeSolution Refinement::solve(const Wish& wish) {
   const Coupling& coupling = *system_.coupling;
   const double ridge = wish.penalty * system_.weight;
-  PreconditionedSystems systems = prepare(ridge);
+  PreconditionedSystems systems = prepare(ridge, wish.keep != Uncertainty::none);
   const Index count = systems.rhs.cols();
   const bool rounded = static_cast<bool>(left_);
   const double scale =

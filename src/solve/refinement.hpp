@@ -74,7 +74,7 @@ class Refinement {
   template <class Real>
   bool open_rounded(RowSource& rows, const Setup& setup);
   void take(LowGram& low, const NormalSystem& system);
-  PreconditionedSystems prepare(double ridge);
+  PreconditionedSystems prepare(double ridge, bool deviations);
   /// Whether float, 2⁻²⁴ of the norm of the preconditioner (for which ‖·‖_F stands, some times as large), is finer than the
   /// ridge. Where it is not, a few iterations from b do not tell how good the preconditioner is.
   bool holds_ridge(const PreconditionedSystems& systems, double ridge) const;

@@ -2,6 +2,7 @@
 #include "backend/cpu/loud_columns.hpp"
 
 #include <gtest/gtest.h>
+#include <Eigen/Eigenvalues>
 #include <mercer/threads.hpp>
 
 #include <algorithm>
@@ -364,6 +365,44 @@ TEST(SplitCholesky, MultipliesLoudColumnsByFloats) {
     const double mixed = off(3e-5);
     EXPECT_LT(mixed, 2 * floats) << to_string(path);
     EXPECT_GT(off(1.0), 4 * floats) << to_string(path);
+  }
+  force_path(PackedPath::automatic);
+}
+
+TEST(SplitCholesky, NoiseOfAllTilesTogetherIsWithinTheRootOfTheirNumber) {
+  // A spectrum that falls through the noise of bfloat16 and goes on to the ridge, 1.
+  const Index n = 1024;
+  const double tiles = 4;
+  const Matrix<float> z = random_rows(n, n);
+  ::Eigen::MatrixXd f(n, n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < n; ++k)
+      f(i, k) = std::sqrt(3e4 * std::exp(-static_cast<double>(k) / 60)) * static_cast<double>(z(i, k));
+  }
+  const ::Eigen::MatrixXd a = f * f.transpose() / n + ::Eigen::MatrixXd::Identity(n, n);
+  const auto noise = [&](double harmless) {
+    Matrix<float> room(n, n);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j <= i; ++j) room(i, j) = static_cast<float>(a(i, j));
+    }
+    EXPECT_EQ(split_cholesky(room, harmless), -1);
+    ::Eigen::MatrixXd l = ::Eigen::MatrixXd::Zero(n, n);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j <= i; ++j) l(i, j) = static_cast<double>(room(i, j));
+    }
+    const ::Eigen::MatrixXd off = l * l.transpose() - a;
+    return ::Eigen::SelfAdjointEigenSolver<::Eigen::MatrixXd>(off, ::Eigen::EigenvaluesOnly)
+        .eigenvalues()
+        .cwiseAbs()
+        .maxCoeff();
+  };
+  for (const PackedPath path : supported(LowNumber::bf16)) {
+    if (path == PackedPath::portable) continue;  // it takes its time, and nobody factors by it
+    SCOPED_TRACE(to_string(path));
+    force_path(path);
+    const double floats = noise(0.0);
+    for (const double harmless : {0.01, 0.003}) EXPECT_LT(noise(harmless), std::sqrt(tiles) * harmless + floats) << harmless;
+    EXPECT_GT(noise(1.0), std::sqrt(tiles) * 0.01 + floats) << "without a limit";
   }
   force_path(PackedPath::automatic);
 }
