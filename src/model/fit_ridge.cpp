@@ -219,7 +219,7 @@ double matrices_bytes(const FeatureMap& map, const std::string& solver, const Fi
   const Coupling& coupling = map.coupling();
   const Index size = system_size(coupling);
   const double gram = 4 * squares(coupling.columns());  // half of it, in double
-  const bool in_full = options.uncertainty != "none" && resolve(Uncertainty::automatic, size) == Uncertainty::full;
+  const bool in_full = resolve(parse_uncertainty(options.uncertainty), size) == Uncertainty::full;
   if (solver == "refined" && options.penalty) {
     // Counts in 32 bits and the Gram matrix made of them; then that and a factor in float, which is kept in double.
     return std::max(2 * gram, gram + (in_full ? 6 : 2) * squares(size));
@@ -237,8 +237,8 @@ std::string direct_solver(const FeatureMap& map, Index rows, const FitOptions& o
 }  // namespace
 
 Index leave_one_out_values(const FitOptions& options) {
-  constexpr Index most_bytes_share = 8;
-  return std::min(LeaveOneOutLimits{}.values, options.memory_bytes / (24 * most_bytes_share));
+  constexpr Index share = 8;
+  return std::min(LeaveOneOutLimits{}.values, options.memory_bytes / (24 * share));
 }
 
 double fit_memory_bytes(const FeatureMap& map, Index rows, const FitOptions& options) {
