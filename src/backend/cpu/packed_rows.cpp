@@ -260,16 +260,15 @@ void multiply(const Operands<Sum>& o, Index i, const Panels& left, Index j, cons
   }
 }
 
-/// As few rows of tiles as the kernel's size of them allows, or a twentieth more than it, all of nearly the same height: a
-/// narrow one at the end would read all panels for little work. They begin where groups of panels do. (The three columns of
-/// bytes for each of 16 targets make 254 panels of 251, and would make 15 rows of 14.)
+/// As few rows of tiles as the kernel's size of them allows, all of nearly the same height: a narrow one at the end would
+/// read all panels for little work. They begin where groups of panels do.
 class TileRows {
  public:
   template <class Sum>
   TileRows(const PackedKernel<Sum>& kernel, Index panels)
       : panels_(panels),
         group_(std::lcm(kernel.most_left, kernel.most_right)),
-        count_(std::max<Index>(1, (20 * panels + 21 * kernel.tile_panels - 1) / (21 * kernel.tile_panels))) {}
+        count_((panels + kernel.tile_panels - 1) / kernel.tile_panels) {}
   Index count() const { return count_; }
   Index first(Index i) const { return std::min(panels_, i * ((panels_ + group_ - 1) / group_) / count_ * group_); }
 
