@@ -117,7 +117,8 @@ const std::vector<OptionSpec>& option_table() {
       {"--output", "FILE", "", "where to write the result (-o for short)"},
       {"--seed", "N", "0", "random draws are a pure function of this"},
       {"--threads", "N", "0", "threads to use; 0: one per core. Results do not depend on it"},
-      {"--memory", "BYTES", "4GB", "budget for matrices and kept rows, e.g. 500MB; the program and blocks of rows take some 100MB beside"},
+      {"--memory", "BYTES", "4GB",
+       "budget for matrices and kept rows, e.g. 500MB; the program and blocks of rows take some 100MB beside"},
       {"--json", "", "", "one JSON object on standard output"},
       {"--quiet", "", "", "say nothing but errors"},
   };
