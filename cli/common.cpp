@@ -294,6 +294,11 @@ Scores score_rows(const Model& model, RowSource& rows, Progress* progress) {
       for (Index a = 0; a < p && w > 0; ++a) {
         const double y = block.targets(i, static_cast<Index>(recipe.target_of(a)));
         const double r = prediction(i, a) - y;
+        if (!std::isfinite(r * r)) {
+          fail_argument(rows.name_of(RowPart::target, static_cast<Index>(recipe.target_of(a))) + " in " +
+                        rows.place_of(block.first_row + i) + " is " + shortest(y) + ", too far from the prediction (" +
+                        brief(prediction(i, a)) + ") to be squared: leave the row out");
+        }
         weight[at(a)] += w;
         const double delta = y - mean[at(a)];
         mean[at(a)] += w / weight[at(a)] * delta;

@@ -104,6 +104,8 @@ class UntargetedRows : public RowSource {
     return true;
   }
   void rewind() override { rows_.rewind(); }
+  std::string name_of(RowPart part, Index column) const override { return rows_.name_of(part, column); }
+  std::string place_of(Index row) const override { return rows_.place_of(row); }
 
  private:
   RowSource& rows_;

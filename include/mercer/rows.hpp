@@ -3,6 +3,7 @@
 #include <mercer/view.hpp>
 
 #include <span>
+#include <string>
 
 namespace mercer {
 
@@ -16,6 +17,9 @@ struct RowBlock {
   Index rows() const { return inputs.rows; }
 };
 
+/// What a number of a row is there for.
+enum class RowPart { input, target, weight };
+
 /// Rows that stream by, as often as wanted, always the same and in the same order.
 class MERCER_API RowSource {
  public:
@@ -28,6 +32,10 @@ class MERCER_API RowSource {
   virtual bool next(Index max_rows, RowBlock& block) = 0;
   /// Starts again from the first row.
   virtual void rewind() = 0;
+
+  /// For messages: "input 3" or what the source calls it, and "row 17" or where that row came from.
+  virtual std::string name_of(RowPart part, Index column) const;
+  virtual std::string place_of(Index row) const;
 };
 
 /// Rows that lie in memory already; nothing is copied.

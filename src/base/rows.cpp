@@ -9,6 +9,22 @@ namespace mercer {
 RowSource::~RowSource() = default;
 ArrayRows::~ArrayRows() = default;
 
+std::string RowSource::name_of(RowPart part, Index column) const {
+  switch (part) {
+    case RowPart::input:
+      return "input " + std::to_string(column);
+    case RowPart::target:
+      return "target " + std::to_string(column);
+    case RowPart::weight:
+      break;
+  }
+  return "the weight";
+}
+
+std::string RowSource::place_of(Index row) const {
+  return "row " + std::to_string(row);
+}
+
 ArrayRows::ArrayRows(ConstMatrix inputs, ConstMatrix targets, std::span<const double> weights)
     : inputs_(inputs), targets_(targets), weights_(weights) {
   if (targets_.cols > 0 && targets_.rows != inputs_.rows) {

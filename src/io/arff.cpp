@@ -19,7 +19,7 @@ class ArffReader final : public TableReader {
   void rewind() override;
   bool next(Cells& cells) override;
   void rest() override { lines_.rest(); }
-  std::string place() const override { return "line " + std::to_string(lines_.number()); }
+  Index number() const override { return lines_.number(); }
 
  private:
   const ArffAttribute& attribute(Index column) const { return attributes_[static_cast<std::size_t>(column)]; }

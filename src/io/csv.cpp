@@ -22,7 +22,7 @@ class CsvReader final : public TableReader {
   void rewind() override;
   bool next(Cells& cells) override;
   void rest() override { lines_.rest(); }
-  std::string place() const override { return "line " + std::to_string(lines_.number()); }
+  Index number() const override { return lines_.number(); }
 
  private:
   bool next_line(std::string_view& line);

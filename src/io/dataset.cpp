@@ -6,10 +6,12 @@
 #include "base/fail.hpp"
 #include "base/matrix.hpp"
 #include "base/progress.hpp"
+#include "base/text.hpp"
 #include "io/cell.hpp"
 #include "io/plan_columns.hpp"
 #include "io/readers.hpp"
 #include "io/row_decoder.hpp"
+#include "io/row_places.hpp"
 #include "io/row_store.hpp"
 
 namespace mercer {
@@ -28,6 +30,8 @@ class FileDataset final : public Dataset {
   Index row_count() const override { return decoder_.rows(); }
   bool next(Index max_rows, RowBlock& block) override;
   void rewind() override;
+  std::string name_of(RowPart part, Index column) const override;
+  std::string place_of(Index row) const override;
 
  private:
   void scan();
@@ -38,6 +42,9 @@ class FileDataset final : public Dataset {
   [[noreturn]] void fail_changed() const;
 
   std::string files_;  ///< for messages about all files together
+  std::vector<std::string> paths_;
+  std::vector<std::string> units_;  ///< of places in them: "line", "row"
+  RowPlaces places_;
   Tables tables_;
   ColumnPlan plan_;
   Missing missing_;
@@ -71,6 +78,8 @@ FileDataset::FileDataset(Tables tables, const DatasetOptions& options)
       row_(static_cast<std::size_t>(decoder_.width())) {
   if (tables_.size() > 1) files_ += " and " + std::to_string(tables_.size() - 1) + " more";
   for (std::size_t t = 0; t < tables_.size(); ++t) {
+    paths_.push_back(tables_[t]->path());
+    units_.emplace_back(tables_[t]->unit());
     tables_[t]->use(plan_.columns[t]);
     for (std::size_t j = 0; options.like == nullptr && j < plan_.columns[t].size(); ++j) {
       const Index column = plan_.columns[t][j];
@@ -82,6 +91,7 @@ FileDataset::FileDataset(Tables tables, const DatasetOptions& options)
   if (decoder_.must_begin_again()) {
     decoder_.begin_again();
     store_.clear();
+    places_.clear();
     scan();
   }
   decoder_.finish(files_);
@@ -96,7 +106,10 @@ FileDataset::FileDataset(Tables tables, const DatasetOptions& options)
 void FileDataset::scan() {
   table_ = 0;
   table_begun_ = false;
-  while (pull()) store_.append(row_);
+  while (pull()) {
+    store_.append(row_);
+    places_.append({table_, tables_[table_]->number()});
+  }
 }
 
 /// Reads the next row that is kept into row_; false after the last file.
@@ -194,6 +207,23 @@ bool FileDataset::next(Index max_rows, RowBlock& block) {
   block.weights = std::span<const double>(weights_).first(plan_.weight ? static_cast<std::size_t>(count) : 0);
   position_ += count;
   return true;
+}
+
+std::string FileDataset::name_of(RowPart part, Index column) const {
+  switch (part) {
+    case RowPart::input:
+      return "column " + quoted(schema_.input_names().at(static_cast<std::size_t>(column)));
+    case RowPart::target:
+      return "column " + quoted(schema_.targets.at(static_cast<std::size_t>(column)));
+    case RowPart::weight:
+      break;
+  }
+  return "the weight (column " + quoted(schema_.weights) + ")";
+}
+
+std::string FileDataset::place_of(Index row) const {
+  const RowPlaces::Place place = places_.of(row);
+  return units_.at(place.file) + " " + std::to_string(place.number) + " of " + paths_.at(place.file);
 }
 
 void FileDataset::rewind() {

@@ -80,7 +80,8 @@ class Hdf5Reader final : public TableReader {
     source_->rest();
   }
   bool next(Cells& cells) override;
-  std::string place() const override { return "row " + std::to_string(row_); }
+  Index number() const override { return row_; }
+  const char* unit() const override { return "row"; }
 
  private:
   void start();

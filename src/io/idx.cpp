@@ -109,7 +109,8 @@ class IdxReader final : public TableReader {
   void rewind() override;
   bool next(Cells& cells) override;
   void rest() override;
-  std::string place() const override { return "row " + std::to_string(row_); }
+  Index number() const override { return row_; }
+  const char* unit() const override { return "row"; }
 
  private:
   IdxArray images_;

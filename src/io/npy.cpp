@@ -17,7 +17,8 @@ class NpyReader final : public TableReader {
   void rewind() override;
   bool next(Cells& cells) override;
   void rest() override { window_.rest(); }
-  std::string place() const override { return "row " + std::to_string(row_); }
+  Index number() const override { return row_; }
+  const char* unit() const override { return "row"; }
 
  private:
   void read_header();

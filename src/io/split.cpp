@@ -124,6 +124,12 @@ bool ChosenRows::next(Index max_rows, RowBlock& block) {
   return true;
 }
 
+std::string ChosenRows::place_of(Index row) const {
+  Index in_all = 0;
+  for (Index before = row; before > 0 || !chosen_(in_all); ++in_all) before -= chosen_(in_all) ? 1 : 0;
+  return all_.place_of(in_all);
+}
+
 void ChosenRows::rewind() {
   begun_ = false;
   from_ = {};

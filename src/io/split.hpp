@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/matrix.hpp"
@@ -29,6 +30,8 @@ class ChosenRows : public RowSource {
   Index row_count() const override { return count_; }
   bool next(Index max_rows, RowBlock& block) override;
   void rewind() override;
+  std::string name_of(RowPart part, Index column) const override { return all_.name_of(part, column); }
+  std::string place_of(Index row) const override;
 
  private:
   bool pull();

@@ -35,7 +35,7 @@ class SvmlightReader final : public TableReader {
   void rewind() override { lines_.rewind(); }
   bool next(Cells& cells) override;
   void rest() override { lines_.rest(); }
-  std::string place() const override { return "line " + std::to_string(lines_.number()); }
+  Index number() const override { return lines_.number(); }
 
  private:
   bool next_line(std::string_view& line);

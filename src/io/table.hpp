@@ -51,7 +51,9 @@ class TableReader {
   /// Gives back buffers and file handles until the next rewind().
   virtual void rest() {}
   /// Where the last row stands, for messages: "line 12" or "row 12".
-  virtual std::string place() const = 0;
+  std::string place() const { return unit() + (" " + std::to_string(number())); }
+  virtual Index number() const = 0;
+  virtual const char* unit() const { return "line"; }
 
  protected:
   explicit TableReader(std::string path) : path_(std::move(path)) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -63,38 +64,48 @@ struct Moments {
   }
 };
 
-void check_finite(std::span<const double> values, Index row, const char* what) {
+/// A number that is refused, before its source is asked for names.
+struct Refused {
+  RowPart part;
+  Index column;
+  Index row;
+  std::string why;
+
+  [[noreturn]] void fail(const RowSource& rows) const {
+    fail_argument(rows.name_of(part, column) + " in " + rows.place_of(row) + " " + why);
+  }
+};
+
+void check_finite(std::span<const double> values, Index row, RowPart part) {
   for (std::size_t j = 0; j < values.size(); ++j) {
-    if (!std::isfinite(values[j])) {
-      fail_argument(std::string(what) + " " + std::to_string(j) + " of row " + std::to_string(row) + " is " +
-                    shortest(values[j]) + ": every value must be finite");
-    }
+    if (!std::isfinite(values[j]))
+      throw Refused{part, static_cast<Index>(j), row, "is " + shortest(values[j]) + ": every value must be finite"};
   }
 }
 
 constexpr Index checked_rows = 256;
-/// work(first, end) for stretches of `checked_rows`, with nothing thrown on the way; then the first that was refused once
-/// more, which names the first bad row.
+/// work(first, end) for stretches of `checked_rows` of a block; then the first number of any that was refused, by the names
+/// of its source.
 template <class Work>
-void for_checked_rows(Index rows, const Work& work) {
+void for_checked_rows(const RowSource& source, Index rows, const Work& work) {
   const Index stretches = (rows + checked_rows - 1) / checked_rows;
-  const auto run = [&](Index stretch) { work(stretch * checked_rows, std::min(rows, (stretch + 1) * checked_rows)); };
-  std::vector<char> refused(at(stretches), 0);
+  std::vector<std::optional<Refused>> refused(at(stretches));
   parallel_for(stretches, [&](Index stretch) {
     try {
-      run(stretch);
-    } catch (const Error&) {
-      refused[at(stretch)] = 1;
+      work(stretch * checked_rows, std::min(rows, (stretch + 1) * checked_rows));
+    } catch (const Refused& number) {
+      refused[at(stretch)] = number;
     }
   });
-  const auto first = static_cast<Index>(std::ranges::find(refused, 1) - refused.begin());
-  if (first < stretches) run(first);
+  for (const std::optional<Refused>& first : refused) {
+    if (first) first->fail(source);
+  }
 }
 
 Index class_number(double target, Index classes, Index row) {
   if (!(target >= 0 && target < static_cast<double>(classes) && target == std::floor(target))) {
-    fail_argument("the target of row " + std::to_string(row) + " is " + shortest(target) +
-                  ", and a class is a whole number from 0 to " + std::to_string(classes - 1));
+    throw Refused{RowPart::target, 0, row,
+                  "is " + shortest(target) + ", and a class is a whole number from 0 to " + std::to_string(classes - 1)};
   }
   return static_cast<Index>(target);
 }
@@ -111,10 +122,12 @@ struct Heaviest {
     weight = other.weight;
     row = other.row;
   }
-  void refuse_alone(double all) const {
+  void refuse_alone(double all, const RowSource& rows) const {
     if (present < 2 || all - weight > 1e-15 * weight) return;
-    fail_argument("row " + std::to_string(row) + " has the weight " + shortest(weight) + ", beside which the " +
-                  counted(present - 1, "other row") + " count for nothing: check the weights");
+    Refused{RowPart::weight, 0, row,
+            "is " + shortest(weight) + ", beside which the " + counted(present - 1, "other row") +
+                " count for nothing: check the weights"}
+        .fail(rows);
   }
 };
 
@@ -132,16 +145,18 @@ struct Largest {
       row = at_row;
     }
   }
-  void refuse(const char* what) const {
+  void refuse(RowPart part, const RowSource& rows) const {
     if (!(value > 0)) return;
-    fail_argument(std::string(what) + " " + std::to_string(column) + " of row " + std::to_string(row) + " has size " +
-                  shortest(value) + ", too large to be squared: leave the row out, or divide the column by a power of ten");
+    Refused{part, column, row,
+            "has size " + shortest(value) +
+                ", too large to be squared: leave the row out, or divide the column by a power of ten"}
+        .fail(rows);
   }
 };
 
 /// Targets that are not constant, though their variance is none that a double can hold: they would be taken for constant
 /// ones. (Inputs that vary so little are: there is nothing to be learned from them.)
-void refuse_tiny_targets(const RowSummary& summary) {
+void refuse_tiny_targets(const RowSource& rows, const RowSummary& summary) {
   const ConstMatrix sample = summary.target_sample;
   for (Index j = 0; j < sample.cols; ++j) {
     if (!(summary.target_variance[at(j)] < std::numeric_limits<double>::min())) continue;
@@ -154,7 +169,7 @@ void refuse_tiny_targets(const RowSummary& summary) {
     }
     const double range = most - least;
     if (!(range > 1e-13 * std::max(std::abs(least), std::abs(most)))) continue;  // constant, as scale_of has it
-    fail_argument("the values of target " + std::to_string(j) + " differ by " + rounded(range) +
+    fail_argument("the values of " + rows.name_of(RowPart::target, j) + " differ by " + rounded(range) +
                   ", too little to be squared: multiply the column by a power of ten");
   }
 }
@@ -169,7 +184,7 @@ double scale_of(double variance, double mean) {
 void refuse_extremes(RowSource& rows, const RowSummary& summary) {
   const auto finite = [](double v) { return std::isfinite(v); };
   if (std::ranges::all_of(summary.input_variance, finite) && std::ranges::all_of(summary.target_variance, finite)) {
-    refuse_tiny_targets(summary);
+    refuse_tiny_targets(rows, summary);
     return;
   }
   Largest input;
@@ -183,8 +198,8 @@ void refuse_extremes(RowSource& rows, const RowSummary& summary) {
       target.look_at(block.targets.row(i), block.first_row + i, summary.target_variance);
     }
   }
-  input.refuse("input");
-  target.refuse("target");
+  input.refuse(RowPart::input, rows);
+  target.refuse(RowPart::target, rows);
 }
 
 }  // namespace
@@ -231,17 +246,15 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
     report(progress, "scanning", static_cast<double>(block.first_row) / static_cast<double>(n));
     const auto weight = [&](Index i) { return block.weights.empty() ? 1.0 : block.weights[at(i)]; };
     std::vector<Stretch> stretches(at((block.rows() + checked_rows - 1) / checked_rows), empty);
-    for_checked_rows(block.rows(), [&](Index first, Index end) {
+    for_checked_rows(rows, block.rows(), [&](Index first, Index end) {
       Stretch& stretch = stretches[at(first / checked_rows)];
       for (Index i = first; i < end; ++i) {
         const Index row = block.first_row + i;
         const double w = weight(i);
-        if (!(w >= 0) || !std::isfinite(w)) {
-          fail_argument("the weight of row " + std::to_string(row) + " is " + shortest(w) +
-                        ": weights must be finite and not negative");
-        }
-        check_finite(block.inputs.row(i), row, "input");
-        check_finite(block.targets.row(i), row, "target");
+        if (!(w >= 0) || !std::isfinite(w))
+          throw Refused{RowPart::weight, 0, row, "is " + shortest(w) + ": weights must be finite and not negative"};
+        check_finite(block.inputs.row(i), row, RowPart::input);
+        check_finite(block.targets.row(i), row, RowPart::target);
         stretch.inputs.add(block.inputs.row(i), w);
         stretch.targets.add(block.targets.row(i), w);
         stretch.heaviest.add({w, row, w > 0 ? 1 : 0});
@@ -263,7 +276,11 @@ RowSummary summarize(RowSource& rows, Progress* progress) {
   }
   if (summary.rows == 0) fail_argument("there are no rows to learn from");
   if (!(summary.weight > 0)) fail_argument("the weights of all rows are 0: there is nothing to learn from");
-  all.heaviest.refuse_alone(summary.weight);
+  all.heaviest.refuse_alone(summary.weight, rows);
+  if (!std::isfinite(summary.weight)) {
+    fail_argument("the weights add up to more than a number can be (the largest is " + shortest(all.heaviest.weight) +
+                  "): divide them by it");
+  }
   summary.input_mean = all.inputs.mean;
   summary.input_variance = all.inputs.variance;
   summary.target_mean = all.targets.mean;
@@ -430,7 +447,7 @@ bool ScaledRows::next(Index max_rows, RowBlock& block) {
     targets_ = touched<double>(room, target_count());
   }
   const Index first = keeps_ ? position_ : 0;
-  for_checked_rows(n, [&](Index begin, Index end) { scale(block, begin, end, first); });
+  for_checked_rows(raw_, n, [&](Index begin, Index end) { scale(block, begin, end, first); });
   if (!keeps_) {
     block.inputs = inputs_.view().row_range(0, n);
     block.targets = targets_.view().row_range(0, n);
@@ -458,8 +475,8 @@ void ScaledRows::scale(const RowBlock& block, Index begin, Index end, Index firs
   const Index p = target_count();
   for (Index i = begin; i < end; ++i) {
     const Index row = block.first_row + i;
-    check_finite(block.inputs.row(i), row, "input");
-    check_finite(block.targets.row(i), row, "target");
+    check_finite(block.inputs.row(i), row, RowPart::input);
+    check_finite(block.targets.row(i), row, RowPart::target);
     for (Index k = 0; k < inputs_.cols(); ++k) {
       inputs_(first + i, k) = (block.inputs(i, k) - scaling_.input_shift[at(k)]) / scaling_.input_scale[at(k)];
     }

@@ -142,6 +142,29 @@ TEST(Dataset, ReadsSeveralFilesAsOne) {
   EXPECT_CONTAINS(open_error({a, gap}, target("y")), "a.csv and 1 more: 1 missing cell in 1 column, first at line 2 of ");
 }
 
+TEST(Dataset, KnowsWhereRowsStandInTheirFiles) {
+  const TempFolder folder;
+  const auto a = folder.write("a.csv", "u,c,y,w\n1,x,3,1\n2,,3,1\n\n4,\"z\nz\",5,1\n6,x,7,1\n");
+  const auto b = folder.write("b.csv.gz", gzip("y,c,u,w\n8,x,9,1\n"));
+  DatasetOptions options = target("y");
+  options.weights = "w";
+  options.one_hot = true;
+  options.missing = Missing::drop;
+  for (const Index memory : {Index{0}, Index{1} << 20U}) {
+    options.memory_bytes = memory;
+    const auto data = open_dataset({a, b}, options);
+    ASSERT_EQ(data->row_count(), 4);
+    EXPECT_EQ(data->place_of(0), "line 2 of " + a);
+    EXPECT_EQ(data->place_of(1), "line 5 of " + a) << "after a line left out and an empty one";
+    EXPECT_EQ(data->place_of(2), "line 7 of " + a) << "after a cell of two lines";
+    EXPECT_EQ(data->place_of(3), "line 2 of " + b);
+    EXPECT_EQ(data->name_of(RowPart::input, 0), "column 'u'");
+    EXPECT_EQ(data->name_of(RowPart::input, 1), "column 'c=x'");
+    EXPECT_EQ(data->name_of(RowPart::target, 0), "column 'y'");
+    EXPECT_EQ(data->name_of(RowPart::weight, 0), "the weight (column 'w')");
+  }
+}
+
 TEST(Dataset, SvmlightFilesShareWidthAndBase) {
   const TempFolder folder;
   const auto a = folder.write("a.svm", "1 0:1\n");

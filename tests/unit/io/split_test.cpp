@@ -42,6 +42,23 @@ TEST(Split, InOrderTakesTheLastRows) {
   EXPECT_EQ(table.weights, (std::vector<double>{7.5, 8.5, 9.5}));
 }
 
+TEST(Split, RowsKeepThePlacesTheyCameFrom) {
+  const Numbers numbers(50);
+  ArrayRows rows = numbers.rows();
+  for (const bool in_order : {true, false}) {
+    const Split split{0.3, in_order, 5};
+    for (const auto part : {SplitRows::Part::train, SplitRows::Part::test}) {
+      SplitRows chosen(rows, split, part);
+      const auto numbered = first_column(read_pass(chosen, 1000));
+      for (std::size_t i = 0; i < numbered.size(); ++i) {
+        const auto row = static_cast<Index>(numbered[i]);
+        EXPECT_EQ(chosen.place_of(static_cast<Index>(i)), "row " + std::to_string(row));
+      }
+      EXPECT_EQ(chosen.name_of(RowPart::target, 1), "target 1");
+    }
+  }
+}
+
 TEST(Split, RandomPartsAreExactDisjointAndTogetherAll) {
   for (const Index n : {2, 3, 10, 5000}) {
     const Numbers numbers(n);

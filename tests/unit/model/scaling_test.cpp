@@ -82,12 +82,12 @@ TEST(Scaling, RefusesWhatCannotBeSquared) {
   for (const double size : {1e160, -1e308}) {
     Data s = good;
     s.x(317, 1) = size;
-    EXPECT_NE(refusal(s).find("input 1 of row 317 has size 1e+"), std::string::npos) << refusal(s);
+    EXPECT_NE(refusal(s).find("input 1 in row 317 has size 1e+"), std::string::npos) << refusal(s);
     s.x(20, 1) = -size;  // deviations from the mean overflow before their squares do
     EXPECT_NE(refusal(s).find("too large to be squared"), std::string::npos) << refusal(s);
     s = good;
     s.y(599, 0) = size;
-    EXPECT_NE(refusal(s).find("target 0 of row 599"), std::string::npos) << refusal(s);
+    EXPECT_NE(refusal(s).find("target 0 in row 599"), std::string::npos) << refusal(s);
     s.y(0, 0) = size;  // one after the other: not even their difference is a number
     s.y(1, 0) = -size;
     EXPECT_NE(refusal(s).find("too large to be squared"), std::string::npos) << refusal(s);
@@ -122,11 +122,13 @@ TEST(Scaling, RefusesARowThatOutweighsAllOthers) {
   s.weights[5] = 1e10;
   EXPECT_EQ(refusal(s), "") << "most of the weight is not all of it";
   s.weights[5] = 1e308;
-  EXPECT_NE(refusal(s).find("row 5 has the weight 1e+308, beside which the 599 other rows"), std::string::npos)
+  EXPECT_NE(refusal(s).find("the weight in row 5 is 1e+308, beside which the 599 other rows"), std::string::npos)
       << refusal(s);
   s.weights.assign(600, 0.0);
   s.weights[5] = 1e308;
   EXPECT_EQ(refusal(s), "") << "a row alone";
+  s.weights.assign(600, 1e308);
+  EXPECT_NE(refusal(s).find("the weights add up to more"), std::string::npos) << refusal(s);
 }
 
 TEST(Scaling, StandardizesEachAxisOrAllAlike) {
