@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
@@ -17,7 +18,18 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// e = (I - H)⁻¹ r for a small symmetric H, by Gaussian elimination with pivoting on [I - H | r].
+constexpr double unknown = std::numeric_limits<double>::infinity();
+/// Of 1 - h: less is rounding error, and an error divided by it anything. (It used to be divided by this at least, which
+/// made the smallest penalties of three to ten rows look best.)
+constexpr double least_left = 1e-12;
+
+/// Whether nothing is known of the mean without the row: there is no other.
+bool stands_alone(double unit, double mean_leverage) {
+  return 1 - unit * mean_leverage < least_left;
+}
+
+/// e = (I - H)⁻¹ r for a small symmetric H, by Gaussian elimination with pivoting on [I - H | r]; `unknown` where that is
+/// rounding error.
 void solve_small(Matrix<double>& system, std::vector<double>& r) {
   const Index p = system.rows();
   for (Index k = 0; k < p; ++k) {
@@ -27,7 +39,11 @@ void solve_small(Matrix<double>& system, std::vector<double>& r) {
     }
     for (Index j = 0; j < p; ++j) std::swap(system(k, j), system(pivot, j));
     std::swap(r[at(k)], r[at(pivot)]);
-    const double d = system(k, k) == 0 ? 1e-300 : system(k, k);
+    const double d = system(k, k);
+    if (std::abs(d) < least_left) {
+      std::ranges::fill(r, unknown);
+      return;
+    }
     for (Index i = k + 1; i < p; ++i) {
       const double f = system(i, k) / d;
       for (Index j = k; j < p; ++j) system(i, j) -= f * system(k, j);
@@ -36,7 +52,7 @@ void solve_small(Matrix<double>& system, std::vector<double>& r) {
   }
   for (Index k = p; k-- > 0;) {
     for (Index j = k + 1; j < p; ++j) r[at(k)] -= system(k, j) * r[at(j)];
-    r[at(k)] /= system(k, k) == 0 ? 1e-300 : system(k, k);
+    r[at(k)] /= system(k, k);
   }
 }
 
@@ -111,7 +127,8 @@ PenaltyScore score_channels(const NormalSystem& system, const LeaveOneOutRows& r
       double r = 0;
       for (Index a = 0; a < p; ++a) r += basis(k, a) * error[at(a)];
       const double h = mean_leverage + (k < b.cols() ? leverage(i, k) : 0.0);
-      rotated[at(k)] = r / std::max(1 - unit * h, 1e-12);
+      const double left = 1 - unit * h;
+      rotated[at(k)] = left >= least_left ? r / left : stands_alone(unit, mean_leverage) ? 0 : unknown;
     }
     for (Index a = 0; a < p; ++a) {
       double e = 0;
@@ -137,14 +154,21 @@ PenaltyScore score_coupled(const NormalSystem& system, const LeaveOneOutRows& ro
       for (Index c = 0; c < p; ++c)
         small(a, c) = (a == c ? 1 - unit * mean_leverage : 0.0) - unit * inner(i * p + a, i * p + c);
     }
-    solve_small(small, errors[at(i)]);
+    if (stands_alone(unit, mean_leverage)) {
+      std::ranges::fill(errors[at(i)], 0.0);
+    } else {
+      solve_small(small, errors[at(i)]);
+    }
   });
   Scorer scorer(penalty, p);
   for (Index i = 0; i < rows.targets.rows(); ++i) scorer.add(rows.weights[at(i)], errors[at(i)]);
   return scorer.result();
 }
 
+/// Penalties whose errors are known, if there are any.
 void finish_path(PenaltyPath& path, const LeaveOneOutRows& rows) {
+  const auto known = [](const PenaltyScore& score) { return std::isfinite(score.mean_square); };
+  if (std::ranges::any_of(path.scores, known)) std::erase_if(path.scores, std::not_fn(known));
   std::ranges::sort(path.scores, {}, &PenaltyScore::penalty);
   // Among equals the larger penalty: the smoother function.
   path.best = 0;

@@ -43,6 +43,7 @@ LeaveOneOutRows leave_one_out_rows(const FeatureMap& map, RowSource& rows, const
 /// Exact leave-one-out errors of ridge at many penalties, without refitting. Leaving out one copy of a row of weight w means
 /// leaving out one unit of its weight, or the row where it weighs less: u = min(1, w). With leverages h (per unit weight)
 /// and residuals r:  constant coupling: in the eigenbasis of A, r_ij/(1 - u h_ij);  coupled outputs: (I - u H_i)⁻¹ r_i.
+/// Penalties at which rounding is all that is left of 1 - u h are left out.
 PenaltyPath leave_one_out(const EigenSystem& eigen, const LeaveOneOutRows& rows, const std::vector<double>& penalties);
 
 /// The same by one Cholesky factorisation per penalty, for systems too large to diagonalise.

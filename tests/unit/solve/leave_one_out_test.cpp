@@ -66,6 +66,36 @@ TEST_P(LeaveOneOut, EqualsRefittingWithoutEachRow) {
   }
 }
 
+// Fewer rows than features, down to penalties at which a row is learned to the last bit of a double.
+TEST_P(LeaveOneOut, FewRowsAreNeverRight) {
+  const Sample& c = GetParam();
+  const FourierMap map = map_of(c.kernel, c.inputs, c.outputs, 30);
+  for (const Index n : {2, 3, 4, 5, 6, 9}) {
+    const Data s = data(n, c.inputs, c.outputs);
+    ArrayRows rows = s.rows();
+    const NormalSystem system = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), true);
+    const LeaveOneOutRows kept = leave_one_out_rows(map, rows, system, 0, nullptr);
+    const std::vector<double> grid = penalty_grid(system, 10);
+    const Dense dense_rows = operator_rows(map, s.x);
+    for (const PenaltyPath& path :
+         {leave_one_out(EigenSystem(system), kept, grid), leave_one_out(system, kept, grid, nullptr)}) {
+      EXPECT_LT(path.best, path.scores.size());
+      EXPECT_GE(path.scores.size(), 8U);
+      EXPECT_EQ(path.scores.back().penalty, grid.back());
+      for (const PenaltyScore& score : path.scores) {
+        // The oracle inverts a matrix of rank n plus the ridge: it knows errors to 10⁻¹⁶ of the matrix over the ridge.
+        if (score.penalty < 1e-7 * grid.back()) {
+          EXPECT_GT(score.mean_square, 0.3 * path.scores[path.best].mean_square);
+          continue;
+        }
+        const double expected =
+            oracle::refitted_leave_one_out(dense_rows, dense(s.y), s.all_weights(), score.penalty * s.total(), true);
+        EXPECT_NEAR(score.mean_square, expected, 1e-5 * expected) << c.name << " n " << n << " penalty " << score.penalty;
+      }
+    }
+  }
+}
+
 TEST_P(LeaveOneOut, WeightsAreRepetitions) {
   const Sample& c = GetParam();
   const FourierMap map = map_of(c.kernel, c.inputs, c.outputs, 8);
