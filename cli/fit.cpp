@@ -122,8 +122,11 @@ void tell_process(const Console& console, const Model& model) {
 std::string memory_words(const FitSummary& s, Index budget) {
   std::string words = "at most " + human_bytes(static_cast<double>(s.peak_memory_bytes)) + " resident";
   if (s.peak_memory_bytes <= budget) return words;
-  return words + " (more than --memory " + human_bytes(static_cast<double>(budget)) +
-         ": the program, blocks of rows and matrices of up to 96 MB are not counted)";
+  words += " (more than --memory " + human_bytes(static_cast<double>(budget));
+  const bool small = static_cast<double>(s.peak_memory_bytes - budget) <= 2.5 * blocks_bytes;
+  return words +
+         (small ? ": the program, blocks of rows and matrices of up to " + human_bytes(blocks_bytes) + " are not counted)"
+                : ")");
 }
 
 void tell(const Console& console, const Model& model, const FitSummary& s, const Dataset& data, const std::string& output,

@@ -43,7 +43,8 @@ void say_fourier(const Console& console, const Plan& plan, double error, double 
   console.say(
       table({"frequencies", "features", "typical error", "largest error", "guaranteed", "memory", "time to fit"}, rows));
   if (beyond)
-    console.say("* more than --memory " + human_bytes(static_cast<double>(budget)) + "; a fit goes beyond it, and says so");
+    console.say("* more than --memory " + human_bytes(static_cast<double>(budget)) +
+                "; a fit may go beyond it, and then says so");
   console.say(
       "errors of the kernel between your rows, relative to its largest value; \"guaranteed\" holds everywhere in the ball "
       "with probability " +

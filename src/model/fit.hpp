@@ -35,7 +35,8 @@ SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& 
 
 /// Working memory of a ridge fit: statistics, their factorisation, blocks of features. Not that of the choice of a penalty.
 double fit_memory_bytes(const FeatureMap& map, Index rows, const FitOptions& options);
-/// Rows times features that the choice of a penalty keeps at most: an eighth of the budget.
-Index leave_one_out_values(const FitOptions& options);
+/// Beside which `memory_bytes` is not looked at: what every fit takes, whatever its solver, of blocks of rows and their
+/// features. Matrices that are no larger are not avoided.
+inline constexpr double blocks_bytes = 96e6;
 
 }  // namespace mercer

@@ -115,10 +115,10 @@ bool fit_refined(RowSource& rows, const Recipe& recipe, const FitOptions& option
   summary.seconds["plan"] = watch.seconds();
   if (plan.grams.empty()) return false;
   watch = {};
-  Refinement refinement(
-      *state.map, rows,
-      {recipe.intercept, recipe.precision, plan.grams.front(), plan.memory_bytes, /*plain=*/!options.penalty.has_value()},
-      options.progress);
+  Refinement refinement(*state.map, rows,
+                        {recipe.intercept, recipe.precision, plan.grams.front(), plan.memory_bytes,
+                         /*plain=*/!options.penalty.has_value(), factor_bytes(options)},
+                        options.progress);
   summary.seconds["accumulate"] = watch.seconds();
   const std::size_t notes = summary.notes.size();
   for (std::size_t k = 0;; ++k) {

@@ -24,7 +24,7 @@ constexpr Index factored_loo_rows = 1000;
 constexpr Index direct_limit = 12000;
 
 /// λ from a smaller map of the same kernel, for solvers that never see a Gram matrix.
-double pilot_penalty(RowSource& rows, const Recipe& recipe, Index all_columns, const FitOptions& options,
+double pilot_penalty(RowSource& rows, const Recipe& recipe, const FeatureMap& whole, const FitOptions& options,
                      FitSummary& summary) {
   Recipe pilot = recipe;
   const Index field_factor = is_vector_field(recipe.kernel) ? recipe.inputs() : 1;
@@ -34,14 +34,15 @@ double pilot_penalty(RowSource& rows, const Recipe& recipe, Index all_columns, c
   const std::shared_ptr<const FeatureMap> map = build_map(pilot, rows, options, ignored);
   const RidgeStatistics statistics = accumulate(*map, rows, Precision::double_, options.progress);
   const NormalSystem system = normal_system(statistics, map->coupling(), recipe.intercept);
-  const LeaveOneOutLimits most{.values = leave_one_out_values(options)};
-  const LeaveOneOutRows kept = leave_one_out_rows(*map, rows, system, options.seed, options.progress, most);
+  const LeaveOneOutRows kept =
+      leave_one_out_rows(*map, rows, system, options.seed, options.progress, leave_one_out_limits(options, true));
   const PenaltyPath path = leave_one_out(EigenSystem(system), kept, penalty_grid(system, 2));
   record_path(path, summary);
-  if (map->columns() < all_columns) {
+  if (map->columns() < whole.columns()) {
+    const bool may_be_factored = options.solver != "auto" && system_size(whole.coupling()) <= direct_limit;
     summary.notes.push_back("the penalty is the best one of a smaller model of " + std::to_string(map->columns()) +
                             " features; more of them may want another" +
-                            (all_columns <= direct_limit ? ": --solver cholesky chooses it with all" : ""));
+                            (may_be_factored ? ": --solver cholesky chooses it with all" : ""));
   }
   return path.scores[path.best].penalty;
 }
@@ -53,9 +54,7 @@ PenaltyPath search_penalty(const NormalSystem& system, const LeaveOneOutRows& ke
   const double best = path.scores[path.best].penalty;
   PenaltyPath fine = leave_one_out(system, kept, {best * 0.2, best * 0.5, best * 2, best * 5}, progress);
   std::ranges::copy(fine.scores, std::back_inserter(path.scores));
-  std::ranges::sort(path.scores, {}, &PenaltyScore::penalty);
-  path.best =
-      static_cast<std::size_t>(std::ranges::min_element(path.scores, {}, &PenaltyScore::mean_square) - path.scores.begin());
+  find_best(path);
   return path;
 }
 
@@ -98,7 +97,7 @@ void fit_iterative(RowSource& rows, const Recipe& recipe, const FitOptions& opti
                             " since iterative solvers have no factor to keep; --solver cholesky has");
   }
   Stopwatch watch;
-  if (!options.penalty) summary.penalty = pilot_penalty(rows, recipe, state.map->columns(), options, summary);
+  if (!options.penalty) summary.penalty = pilot_penalty(rows, recipe, *state.map, options, summary);
   summary.seconds["penalty"] = watch.seconds();
   watch = {};
   if (solver == "cg") {
@@ -153,9 +152,8 @@ Index system_size(const Coupling& coupling) {
 
 double choose_penalty(const FeatureMap& map, RowSource& rows, const NormalSystem& system, const EigenSystem* eigen,
                       const FitOptions& options, FitSummary& summary) {
-  const LeaveOneOutLimits most{.rows = eigen != nullptr ? rows.row_count() : factored_loo_rows,
-                               .values = leave_one_out_values(options)};
-  const LeaveOneOutRows kept = leave_one_out_rows(map, rows, system, options.seed, options.progress, most);
+  const LeaveOneOutRows kept =
+      leave_one_out_rows(map, rows, system, options.seed, options.progress, leave_one_out_limits(options, eigen != nullptr));
   const PenaltyPath path = eigen != nullptr ? leave_one_out(*eigen, kept, penalty_grid(system, 2))
                                             : search_penalty(system, kept, options.progress);
   record_path(path, summary);
@@ -209,24 +207,29 @@ void take(RidgeSolution&& solution, Model::State& state) {
 
 namespace {
 
-/// What every fit takes, whatever its solver: blocks of rows and their features.
-constexpr double blocks_bytes = 96e6;
-
 /// The matrices of a fit by this solver at the time when they take most. Of symmetric ones and factors, half is never
-/// touched.
+/// touched. An eigendecomposition takes the matrix, its vectors and twice as much to work in.
 double matrices_bytes(const FeatureMap& map, const std::string& solver, const FitOptions& options) {
   const auto squares = [](Index side) { return static_cast<double>(side) * static_cast<double>(side); };
   const Coupling& coupling = map.coupling();
   const Index size = system_size(coupling);
   const double gram = 4 * squares(coupling.columns());  // half of it, in double
-  const bool in_full = resolve(parse_uncertainty(options.uncertainty), size) == Uncertainty::full;
+  const Index gains = gain_count(coupling);
+  const bool in_full = resolve(parse_uncertainty(options.uncertainty), size,
+                               gains > 1 ? full_eigen_limit : full_posterior_limit) == Uncertainty::full;
+  const double eigen = 7 * gram;
   if (solver == "refined" && options.penalty) {
     // Counts in 32 bits and the Gram matrix made of them; then that and a factor in float, which is kept in double.
-    return std::max(2 * gram, gram + (in_full ? 6 : 2) * squares(size));
+    const double factors = 2 * squares(size) * static_cast<double>(gains);
+    if (gains > 1 && (in_full || factors > static_cast<double>(factor_bytes(options)))) return eigen;
+    return std::max(2 * gram, gram + factors + (in_full ? 4 : 0) * squares(size));
   }
-  // Moments, the Gram matrix and its factor, or the normal matrix that becomes its own; what is kept beside.
-  if (solver == "cholesky") return coupling.is_constant() ? (in_full ? 3.75 : 2.5) * gram : gram + 4 * squares(size);
-  return 6 * gram + (coupling.is_constant() ? 0.0 : 16 * squares(size));  // an eigendecomposition
+  if (solver == "cholesky" && !(gains > 1 && in_full)) {
+    // Moments, the Gram matrix and its factor, or the normal matrix that becomes its own (where the penalty is to be chosen,
+    // for every one of them anew); what is kept beside.
+    return coupling.is_constant() ? (in_full ? 3.75 : 2.5) * gram : gram + (options.penalty ? 4 : 8) * squares(size);
+  }
+  return coupling.is_constant() ? eigen : gram + 28 * squares(size);
 }
 
 std::string direct_solver(const FeatureMap& map, Index rows, const FitOptions& options) {
@@ -236,9 +239,16 @@ std::string direct_solver(const FeatureMap& map, Index rows, const FitOptions& o
 
 }  // namespace
 
-Index leave_one_out_values(const FitOptions& options) {
+Index factor_bytes(const FitOptions& options) {
+  return options.memory_bytes / 4;
+}
+
+LeaveOneOutLimits leave_one_out_limits(const FitOptions& options, bool eigen) {
   constexpr Index share = 8;
-  return std::min(LeaveOneOutLimits{}.values, options.memory_bytes / (24 * share));
+  LeaveOneOutLimits most;
+  most.values = std::min(most.values, options.memory_bytes / (left_out_bytes * share));
+  if (!eigen) most.rows = factored_loo_rows;
+  return most;
 }
 
 double fit_memory_bytes(const FeatureMap& map, Index rows, const FitOptions& options) {
@@ -247,15 +257,20 @@ double fit_memory_bytes(const FeatureMap& map, Index rows, const FitOptions& opt
   if (solver == "cg" || solver == "sgd") {  // features where there is room for them, and columns for the posterior's draws
     const double features = 8 * static_cast<double>(rows) * columns;
     const double kept = solver == "cg" && features <= static_cast<double>(options.memory_bytes) ? features : 0.0;
-    constexpr double vectors = 64 * 8 * 8;
-    return kept + vectors * static_cast<double>(system_size(map.coupling())) + 2 * blocks_bytes;
+    constexpr double vectors = posterior_samples * 8 * 8;
+    constexpr double sampled = 1500 * 8;  // rows of the preconditioner, and as many again for n just below a multiple
+    const Coupling& coupling = map.coupling();
+    const auto outputs = static_cast<double>(coupling.is_constant() ? coupling.outputs() : 1);
+    return kept + (vectors * outputs + (solver == "cg" ? sampled : 0.0)) * static_cast<double>(system_size(coupling)) +
+           2 * blocks_bytes;
   }
   return matrices_bytes(map, solver, options) + blocks_bytes;
 }
 
 SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& options) {
-  if (options.solver != "auto") return {options.solver, "asked for"};
   const Coupling& coupling = map.coupling();
+  if (coupling.parameters() == 0) return {"cholesky", "outputs without variance have nothing to be learned"};
+  if (options.solver != "auto") return {options.solver, "asked for"};
   const Index size = system_size(coupling);
   if (size > direct_limit) return {"cg", std::to_string(size) + " unknowns are too many to factor"};
   // Conjugate gradients take blocks of rows too, and sums of many columns: matrices no larger than these are not worth

@@ -12,6 +12,13 @@ constexpr Index eigen_limit = 5000;
 /// Unknowns of the system that is factored.
 Index system_size(const Coupling& coupling);
 
+/// Rows that the choice of a penalty leaves out, by an eigendecomposition or by factors: what they take is an eighth of the
+/// budget at most, or that of 1000 rows.
+LeaveOneOutLimits leave_one_out_limits(const FitOptions& options, bool eigen);
+
+/// What factors of several gains may take (Refinement::Setup).
+Index factor_bytes(const FitOptions& options);
+
 /// The square loss with a feature map: by the solver that options and sizes ask for.
 void fit_ridge(RowSource& rows, const Recipe& recipe, const FitOptions& options, Model::State& state);
 

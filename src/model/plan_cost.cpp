@@ -12,7 +12,7 @@
 #include "base/parallel.hpp"
 #include "base/resources.hpp"
 #include "base/text.hpp"
-#include "model/fit.hpp"
+#include "model/fit_ridge.hpp"
 #include "model/ridge_plan.hpp"
 
 namespace mercer {
@@ -45,6 +45,19 @@ double certified_flops(const FeatureMap& map, Index rows, const FitOptions& opti
   return options.penalty ? eigen : 2 * eigen + gram;
 }
 
+/// Rows times features that the choice of a penalty leaves out.
+double left_out_values(const FeatureMap& map, Index rows, const FitOptions& options) {
+  const std::string solver = choose_solver(map, rows, options).solver;
+  if (solver == "cg" || solver == "sgd") {  // those of a smaller map
+    constexpr double pilot = 1200;
+    return std::min(static_cast<double>(leave_one_out_limits(options, true).values),
+                    static_cast<double>(rows) * std::min(pilot, static_cast<double>(map.columns())));
+  }
+  const bool eigen = system_size(map.coupling()) <= eigen_limit;
+  return static_cast<double>(leave_one_out_count(map, rows, leave_one_out_limits(options, eigen))) *
+         static_cast<double>(unfolded_features(map));
+}
+
 /// Leave-one-out rows take 2qm² beside an eigendecomposition; Cholesky is m³/3.
 double solve_flops(const FeatureMap& map, Index rows, const FitOptions& options) {
   if (!is_ridge(options)) return certified_flops(map, rows, options);
@@ -52,10 +65,9 @@ double solve_flops(const FeatureMap& map, Index rows, const FitOptions& options)
   const auto m = static_cast<double>(coupling.is_constant() ? coupling.columns() : coupling.parameters());
   const std::string solver = choose_solver(map, rows, options).solver;
   if (solver == "eigen" || (solver == "refined" && !options.penalty))
-    return eigen_flops(m) + 2 * static_cast<double>(leave_one_out_values(options)) * m;
+    return eigen_flops(m) + 2 * left_out_values(map, rows, options) * m;
   constexpr double penalties = 18;
-  constexpr double left_out = 1000;
-  return options.penalty ? m * m * m / 3 : penalties * (m * m * m / 3 + left_out * m * m);
+  return options.penalty ? m * m * m / 3 : penalties * (m * m * m / 3 + left_out_values(map, rows, options) * m);
 }
 
 constexpr Index side = 512;  ///< of the blocks that speeds are measured on
@@ -140,18 +152,14 @@ double fit_bytes(const FeatureMap& map, Index rows, const FitOptions& options) {
     ridge.solver = "eigen";
     return std::min(8 * values, static_cast<double>(options.memory_bytes) / 2) + fit_memory_bytes(map, rows, ridge);
   }
-  const double left_out = std::min(static_cast<double>(leave_one_out_values(options)),
-                                   static_cast<double>(rows) * static_cast<double>(map.columns()));
-  return (options.penalty ? 0.0 : 24 * left_out) +
-         fit_memory_bytes(map, rows, options);  // rows, rotated rows, their squares
+  return (options.penalty ? 0.0 : left_out_bytes * left_out_values(map, rows, options)) +
+         fit_memory_bytes(map, rows, options);
 }
 
 double feature_rows(const FeatureMap& map, Index rows, const FitOptions& options) {
   const auto n = static_cast<double>(rows);
   if (!is_ridge(options)) return options.penalty ? n : 2 * n;
-  return options.penalty
-             ? n
-             : n + std::min(n, static_cast<double>(leave_one_out_values(options)) / static_cast<double>(map.columns()));
+  return options.penalty ? n : n + left_out_values(map, rows, options) / static_cast<double>(unfolded_features(map));
 }
 
 double fit_flops(const FeatureMap& map, Index rows, const FitOptions& options) {

@@ -175,6 +175,7 @@ PenaltyScore score(const ExactProblem& problem, const Cut& cut, double penalty) 
   const Index p = problem.targets.cols();
   const double ridge = penalty * total_weight(problem);
   PenaltyScore result{penalty, 0, std::vector<double>(at(p), 0.0)};
+  if (n == 1) return result;  // nothing is left of the rows
   Matrix<double> errors(n, p);
   for (const OutputPiece& piece : cut.pieces) {
     const Dense d = dense_problem(problem, cut, piece);
@@ -187,7 +188,7 @@ PenaltyScore score(const ExactProblem& problem, const Cut& cut, double penalty) 
       if (cut.decoupled) {
         const double left = 1 - part + part * s.ridge * blocks(i, 0);
         for (Index r = 0; r < s.alpha.cols(); ++r) {
-          const double e = s.ridge * s.alpha(i, r) / std::sqrt(w) / std::max(left, 1e-12);
+          const double e = left > 0 ? s.ridge * s.alpha(i, r) / std::sqrt(w) / left : unknown_error;
           for (Index a = 0; a < p; ++a) errors(i, a) += piece.directions[at(r)][at(a)] * e;
         }
         continue;
@@ -198,8 +199,9 @@ PenaltyScore score(const ExactProblem& problem, const Cut& cut, double penalty) 
         rhs(a, 0) = s.ridge * s.alpha(i * p + a, 0) / std::sqrt(w);
         for (Index b = 0; b < p; ++b) system(a, b) = (a == b ? 1 - part : 0.0) + part * s.ridge * blocks(i * p + a, b);
       }
-      if (cholesky(system) < 0) cholesky_solve(system, rhs);
-      for (Index a = 0; a < p; ++a) errors(i, a) = rhs(a, 0);
+      const bool known = cholesky(system) < 0;
+      if (known) cholesky_solve(system, rhs);
+      for (Index a = 0; a < p; ++a) errors(i, a) = known ? rhs(a, 0) : unknown_error;
     }
   }
   for (Index i = 0; i < n; ++i) {
@@ -242,28 +244,26 @@ double choose_penalty(const ExactProblem& problem, PenaltyPath& path, Progress* 
     report(progress, "choosing the penalty", static_cast<double>(k) / decades);
     path.scores.push_back(score(part, cut, unit * std::pow(10.0, k - decades + 2)));
   }
-  path.best = 0;
-  for (std::size_t k = 0; k < path.scores.size(); ++k) {
-    if (path.scores[k].mean_square <= path.scores[path.best].mean_square) path.best = k;
-  }
+  find_best(path);
   path.rows = part.inputs.rows();
   path.all_rows = path.rows == problem.inputs.rows();
   return path.scores[path.best].penalty;
 }
 
-/// tr(I - ridge·C), the degrees of freedom of one column of targets with its intercepts:
-/// N - ridge·tr(S⁻¹) + ridge·tr((EᵀS⁻¹E)⁻¹ EᵀS⁻²E).
-double hat_trace(const DenseSolution& s) {
-  double trace = static_cast<double>(s.factor.rows()) - s.ridge * inverse_trace(s.factor);
-  if (s.se.cols() == 0) return trace;
-  Matrix<double> sie = s.se;
-  solve_lower_transposed(s.factor, sie);
-  Matrix<double> square(sie.cols(), sie.cols());
-  accumulate_gram<double>(sie, square);
-  mirror_lower(square);
-  cholesky_solve(s.inner, square);
-  for (Index k = 0; k < square.rows(); ++k) trace += s.ridge * square(k, k);
-  return trace;
+/// tr(ridge·C), what a column of targets has of its rows beyond the degrees of freedom of function and intercepts:
+/// ridge·tr(S⁻¹) - ridge·tr((EᵀS⁻¹E)⁻¹ EᵀS⁻²E). It may be a millionth, which no difference of traces would tell.
+double freedom_left(const DenseSolution& s) {
+  double trace = inverse_trace(s.factor);
+  if (s.se.cols() > 0) {
+    Matrix<double> sie = s.se;
+    solve_lower_transposed(s.factor, sie);
+    Matrix<double> square(sie.cols(), sie.cols());
+    accumulate_gram<double>(sie, square);
+    mirror_lower(square);
+    cholesky_solve(s.inner, square);
+    for (Index k = 0; k < square.rows(); ++k) trace -= square(k, k);
+  }
+  return s.ridge * trace;
 }
 
 }  // namespace
@@ -284,7 +284,7 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
   const Index parameters = cut.scalar.rows() * static_cast<Index>(cut.pieces.size());
   const bool keep_factors = keep == Uncertainty::full || keep == Uncertainty::samples ||
                             (keep == Uncertainty::automatic && parameters <= full_posterior_limit);
-  double trace = 0;
+  double left = 0;  // over all outputs
   double used_ridge = solution.ridge;
   Matrix<double> residuals(n, p);
   for (const OutputPiece& piece : cut.pieces) {
@@ -312,16 +312,19 @@ ExactSolution solve_exact(const ExactProblem& problem, std::optional<double> pen
       }
     }
     if (piece.gain > 0) used_ridge = std::max(used_ridge, s.ridge);
-    trace += static_cast<double>(s.alpha.cols()) * hat_trace(s);
+    left += static_cast<double>(s.alpha.cols()) * freedom_left(s);
     if (keep_factors) solution.factors.push_back(std::move(s.factor));
   }
   solution.ridge = used_ridge;
   const double weight = total_weight(problem);
-  solution.degrees_of_freedom = trace / static_cast<double>(p);
+  left /= static_cast<double>(p);
+  solution.degrees_of_freedom = static_cast<double>(n) - left;
+  // Weights are numbers of rows; those that add up to less than the rows leave their share of what these would.
+  const double rows_left = std::max(weight - static_cast<double>(n) + left, weight / static_cast<double>(n) * left);
   for (Index a = 0; a < p; ++a) {
     double rss = 0;
     for (Index i = 0; i < n; ++i) rss += residuals(i, a) * residuals(i, a);
-    solution.noise.push_back(rss / std::max(weight - solution.degrees_of_freedom, 0.01 * weight));
+    solution.noise.push_back(rows_left > 0 ? rss / rows_left : 0);
   }
   return solution;
 }

@@ -18,7 +18,6 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-constexpr double unknown = std::numeric_limits<double>::infinity();
 /// Of 1 - h: less is rounding error, and an error divided by it anything. (It used to be divided by this at least, which
 /// made the smallest penalties of three to ten rows look best.)
 constexpr double least_left = 1e-12;
@@ -28,8 +27,8 @@ bool stands_alone(double unit, double mean_leverage) {
   return 1 - unit * mean_leverage < least_left;
 }
 
-/// e = (I - H)⁻¹ r for a small symmetric H, by Gaussian elimination with pivoting on [I - H | r]; `unknown` where that is
-/// rounding error.
+/// e = (I - H)⁻¹ r for a small symmetric H, by Gaussian elimination with pivoting on [I - H | r]; `unknown_error`
+/// where that is rounding error.
 void solve_small(Matrix<double>& system, std::vector<double>& r) {
   const Index p = system.rows();
   for (Index k = 0; k < p; ++k) {
@@ -41,7 +40,7 @@ void solve_small(Matrix<double>& system, std::vector<double>& r) {
     std::swap(r[at(k)], r[at(pivot)]);
     const double d = system(k, k);
     if (std::abs(d) < least_left) {
-      std::ranges::fill(r, unknown);
+      std::ranges::fill(r, unknown_error);
       return;
     }
     for (Index i = k + 1; i < p; ++i) {
@@ -128,7 +127,7 @@ PenaltyScore score_channels(const NormalSystem& system, const LeaveOneOutRows& r
       for (Index a = 0; a < p; ++a) r += basis(k, a) * error[at(a)];
       const double h = mean_leverage + (k < b.cols() ? leverage(i, k) : 0.0);
       const double left = 1 - unit * h;
-      rotated[at(k)] = left >= least_left ? r / left : stands_alone(unit, mean_leverage) ? 0 : unknown;
+      rotated[at(k)] = left >= least_left ? r / left : stands_alone(unit, mean_leverage) ? 0 : unknown_error;
     }
     for (Index a = 0; a < p; ++a) {
       double e = 0;
@@ -165,29 +164,39 @@ PenaltyScore score_coupled(const NormalSystem& system, const LeaveOneOutRows& ro
   return scorer.result();
 }
 
-/// Penalties whose errors are known, if there are any.
 void finish_path(PenaltyPath& path, const LeaveOneOutRows& rows) {
-  const auto known = [](const PenaltyScore& score) { return std::isfinite(score.mean_square); };
-  if (std::ranges::any_of(path.scores, known)) std::erase_if(path.scores, std::not_fn(known));
-  std::ranges::sort(path.scores, {}, &PenaltyScore::penalty);
-  // Among equals the larger penalty: the smoother function.
-  path.best = 0;
-  for (std::size_t k = 0; k < path.scores.size(); ++k) {
-    if (path.scores[k].mean_square <= path.scores[path.best].mean_square) path.best = k;
-  }
+  find_best(path);
   path.rows = rows.targets.rows();
   path.all_rows = rows.all_rows;
 }
 
 }  // namespace
 
+void find_best(PenaltyPath& path) {
+  const auto known = [](const PenaltyScore& score) { return std::isfinite(score.mean_square); };
+  if (std::ranges::any_of(path.scores, known)) std::erase_if(path.scores, std::not_fn(known));
+  std::ranges::sort(path.scores, {}, &PenaltyScore::penalty);
+  path.best = 0;
+  for (std::size_t k = 0; k < path.scores.size(); ++k) {
+    if (path.scores[k].mean_square <= path.scores[path.best].mean_square) path.best = k;
+  }
+}
+
+Index unfolded_features(const FeatureMap& map) {
+  const Coupling& coupling = map.coupling();
+  return coupling.is_constant() ? map.columns() : checked_product(coupling.parameters(), coupling.outputs());
+}
+
+Index leave_one_out_count(const FeatureMap& map, Index n, const LeaveOneOutLimits& most) {
+  return std::min({n, most.rows, std::max<Index>(1000, most.values / std::max<Index>(1, unfolded_features(map)))});
+}
+
 LeaveOneOutRows leave_one_out_rows(const FeatureMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
                                    Progress* progress, const LeaveOneOutLimits& most) {
   const Index m = map.columns();
   const Index p = rows.target_count();
   const Index n = rows.row_count();
-  const Index unfolded = map.coupling().is_constant() ? m : checked_product(map.coupling().parameters(), p);
-  const Index wanted = std::min({n, most.rows, std::max<Index>(1000, most.values / std::max<Index>(1, unfolded))});
+  const Index wanted = leave_one_out_count(map, n, most);
   LeaveOneOutRows kept;
   kept.all_rows = wanted >= n;
   const Stream stream(seed, "leave-one-out");
@@ -294,7 +303,7 @@ PenaltyPath leave_one_out(const NormalSystem& system, const LeaveOneOutRows& row
   const ConstMatrix z = constant ? ConstMatrix(rows.features) : ConstMatrix(dense);
   // Row i of x is L⁻¹z_i for one gain and ridge; false when the matrix is not positive definite in double precision.
   const auto half_solve = [&](double gain, double ridge, Matrix<double>& factor, Matrix<double>& x) {
-    factor = Matrix<double>(base.rows, base.cols);
+    factor = Matrix<double>(base.rows, base.cols, Pages::small);
     parallel_for(base.rows, [&](Index i) {
       for (Index j = 0; j <= i; ++j) factor(i, j) = gain * base(i, j);
       factor(i, i) += ridge;

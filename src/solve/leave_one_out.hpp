@@ -23,6 +23,12 @@ struct PenaltyPath {
   bool all_rows = true;  ///< false: a random subset, since every row would cost more than the fit itself
 };
 
+/// The error of a row that rounding hides.
+inline constexpr double unknown_error = std::numeric_limits<double>::infinity();
+/// Sorts the scores, leaves out penalties with unknown errors where there are others, and finds the best: among equals the
+/// larger penalty, the smoother function.
+void find_best(PenaltyPath& path);
+
 /// Rows kept for leave-one-out: centred features and targets.
 struct LeaveOneOutRows {
   Matrix<double> features;      ///< q × m, minus the mean feature
@@ -30,12 +36,17 @@ struct LeaveOneOutRows {
   std::vector<double> weights;  ///< q
   bool all_rows = true;
 };
-/// What leave-one-out may take: a row counts with its features (as leave_one_out unfolds them), which take 24 bytes each. A
-/// thousand rows are taken in any case.
+/// Of every feature of a row: itself, rotated, and the square of that.
+inline constexpr Index left_out_bytes = 24;
+/// What leave-one-out may take: a row counts with its features (as leave_one_out unfolds them). A thousand rows are taken in
+/// any case.
 struct LeaveOneOutLimits {
   Index rows = std::numeric_limits<Index>::max();
   Index values = Index{1} << 24;
 };
+/// How many they are of n, within these limits, and the features of one as leave_one_out unfolds them.
+Index leave_one_out_count(const FeatureMap& map, Index n, const LeaveOneOutLimits& most);
+Index unfolded_features(const FeatureMap& map);
 /// All rows, or a random subset within these limits, chosen by the row number and `seed` alone.
 LeaveOneOutRows leave_one_out_rows(const FeatureMap& map, RowSource& rows, const NormalSystem& system, std::uint64_t seed,
                                    Progress* progress, const LeaveOneOutLimits& most = {});

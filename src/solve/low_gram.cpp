@@ -126,7 +126,7 @@ LowGram::LowGram(Index columns, Index most_rows, GramPrecision precision, const 
     counts_ = touched<std::int32_t>(size, aligned(size));
   } else if (precision == GramPrecision::float32) {
     rows_ = Matrix<float>(block_rows_, size);
-    sum_ = Matrix<double>(size, size);
+    sum_ = Matrix<double>(size, size, Pages::small);
   } else {
     gram_ = touched<float>(size, aligned(size));
   }
@@ -273,7 +273,7 @@ void LowGram::multiply_block() {
 
 void LowGram::flush() {
   const auto move = [&](auto& part) {
-    if (sum_.empty()) sum_ = Matrix<double>(part.rows(), part.rows());
+    if (sum_.empty()) sum_ = Matrix<double>(part.rows(), part.rows(), Pages::small);
     parallel_for(part.rows(), [&](Index i) {
       for (Index j = 0; j <= i; ++j) sum_(i, j) += static_cast<double>(part(i, j));
       std::ranges::fill(part.row(i), 0);
@@ -296,7 +296,10 @@ void LowGram::finish_products() {
   packed_ = packed_blocks<BfloatRows>(false, false, 0, 0);
   rest_ = BfloatRows(0, 0);
   rows_ = {};
-  if (summed_rows_ > 0 && !sum_.empty()) flush();
+  if (sum_.empty()) return;
+  if (summed_rows_ > 0) flush();
+  counts_ = {};
+  gram_ = {};
 }
 
 template <class Work>

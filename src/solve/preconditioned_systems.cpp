@@ -51,9 +51,27 @@ std::vector<double> random_signs(Index count) {
   return signs;
 }
 
-bool PreconditionedSystems::is_above(double ridge) const {
+bool FactoredGain::is_above(double ridge) const {
   return single_factor.empty() ? no_eigenvalue_below<double>(factor, ridge)
                                : no_eigenvalue_below<float>(single_factor, ridge);
+}
+
+void FactoredGain::solve(ConstMatrix r, MutMatrix z) const {
+  if (single_factor.empty()) {
+    for (Index i = 0; i < r.rows; ++i) std::ranges::copy(r.row(i), z.row(i).begin());
+    cholesky_solve(factor, z);
+    return;
+  }
+  Matrix<float> narrow(r.rows, r.cols);
+  parallel_rows(narrow.rows(), narrow.cols(), [&](Index first, Index end) {
+    for (Index i = first; i < end; ++i) {
+      for (Index k = 0; k < narrow.cols(); ++k) narrow(i, k) = static_cast<float>(r(i, k));
+    }
+  });
+  cholesky_solve(single_factor.view(), narrow.view());
+  parallel_rows(narrow.rows(), narrow.cols(), [&](Index first, Index end) {
+    for (Index i = first; i < end; ++i) std::ranges::copy(narrow.row(i), z.row(i).begin());
+  });
 }
 
 void PreconditionedSystems::add_probe() {
@@ -65,27 +83,26 @@ void PreconditionedSystems::add_probe() {
   }
   rhs = std::move(wider);
   gain.push_back(*std::ranges::max_element(gain));
+  has_probe_ = true;
 }
 
 void PreconditionedSystems::precondition(ConstMatrix r, MutMatrix z, double ridge) const {
-  if (!factor.empty()) {
-    for (Index i = 0; i < r.rows; ++i) std::ranges::copy(r.row(i), z.row(i).begin());
-    cholesky_solve(factor, z);
-    return;
+  if (factors.size() == 1) return factors.front().solve(r, z);
+  const auto most = std::ranges::max_element(gain) - gain.begin();
+  for (const FactoredGain& f : factors) {
+    std::vector<Index> columns = f.systems;
+    if (has_probe_ && std::ranges::find(columns, most) != columns.end()) columns.push_back(r.cols - 1);
+    Matrix<double> part(r.rows, std::ssize(columns));
+    for (Index i = 0; i < r.rows; ++i) {
+      for (Index k = 0; k < part.cols(); ++k) part(i, k) = r(i, columns[at(k)]);
+    }
+    Matrix<double> solved(part.rows(), part.cols());
+    f.solve(part, solved);
+    for (Index i = 0; i < r.rows; ++i) {
+      for (Index k = 0; k < part.cols(); ++k) z(i, columns[at(k)]) = solved(i, k);
+    }
   }
-  if (!single_factor.empty()) {
-    Matrix<float> narrow(r.rows, r.cols);
-    parallel_rows(narrow.rows(), narrow.cols(), [&](Index first, Index end) {
-      for (Index i = first; i < end; ++i) {
-        for (Index k = 0; k < narrow.cols(); ++k) narrow(i, k) = static_cast<float>(r(i, k));
-      }
-    });
-    cholesky_solve(single_factor.view(), narrow.view());
-    parallel_rows(narrow.rows(), narrow.cols(), [&](Index first, Index end) {
-      for (Index i = first; i < end; ++i) std::ranges::copy(narrow.row(i), z.row(i).begin());
-    });
-    return;
-  }
+  if (!factors.empty()) return;
   Matrix<double> rotated(r.rows, r.cols);
   gemm<double>(false, false, 1.0, eigen.vectors, r, 0.0, rotated);
   for (Index i = 0; i < rotated.rows(); ++i) {

@@ -105,7 +105,7 @@ std::vector<GramPrecision> worthwhile_grams(const FeatureMap& map, Precision pas
 constexpr double roughest = 1e-4;
 
 Refinement::Refinement(const FeatureMap& map, RowSource& rows, const Setup& setup, Progress* progress)
-    : gram_(setup.gram), plain_(setup.plain), map_(map), progress_(progress) {
+    : gram_(setup.gram), plain_(setup.plain), factor_bytes_(setup.factor_bytes), map_(map), progress_(progress) {
   const bool in_float = setup.passes == Precision::single_;
   unit_ = in_float ? 0x1p-23 : 0x1p-52;
   block_rows_ = RowOperator<double>::block_rows(map, map.outputs() + 1);
@@ -189,70 +189,81 @@ void Refinement::improve(GramPrecision gram) {
   take(low, system);
 }
 
-PreconditionedSystems Refinement::prepare(double ridge, bool deviations) {
+PreconditionedSystems Refinement::prepare(double ridge, Uncertainty kept) {
   const Coupling& coupling = *system_.coupling;
   PreconditionedSystems s;
-  const auto keep = [&]<class Real>(BasicShiftedFactor<Real>&& f, double copies) {
-    s.shift = f.jitter;
-    s.trace = copies * (static_cast<double>(f.factor.rows()) - ridge * inverse_trace(f.factor));
+  s.gram_norm = frobenius(system_.gram);
+  if (coupling.is_constant()) {
+    s.channels = channels(system_);
+    s.rhs = s.channels.rhs;
+    s.gain = s.channels.gain;
+  } else {
+    s.rhs = Matrix<double>(coupling.parameters(), 1);
+    coupling.contract(system_.cross, s.rhs.values());
+    s.gain = {1.0};
+  }
+  // A preconditioner may be factored in float where that can be done without a shift, and roughly where G is rough.
+  const bool in_float = holds_ridge(s, ridge);
+  const bool rough = gram_ == GramPrecision::int8 || gram_ == GramPrecision::bf16;
+  const Factoring factoring = !rough ? Factoring::precise : kept != Uncertainty::none ? Factoring::fine : Factoring::rough;
+  const auto keep = [&]<class Real>(BasicShiftedFactor<Real>&& f, FactoredGain& found) {
+    found.shift = f.jitter;
+    found.trace =
+        static_cast<double>(found.systems.size()) * (static_cast<double>(f.factor.rows()) - ridge * inverse_trace(f.factor));
     if constexpr (std::is_same_v<Real, float>) {
-      s.single_factor = std::move(f.factor);
+      found.single_factor = std::move(f.factor);
     } else {
-      s.factor = std::move(f.factor);
+      found.factor = std::move(f.factor);
     }
   };
-  s.gram_norm = frobenius(system_.gram);
-  // A preconditioner may be factored in float where that can be done without a shift, and roughly where G is rough.
-  const bool rough = gram_ == GramPrecision::int8 || gram_ == GramPrecision::bf16;
-  const Factoring factoring = !rough ? Factoring::precise : deviations ? Factoring::fine : Factoring::rough;
-  const auto found = [&](const auto& with, double copies) {
+  const auto without_shift = [&](FactoredGain& found, const auto& with) {
     try {
-      if (holds_ridge(s, ridge)) {
-        keep(with(float{}, Shift::never), copies);
+      if (in_float) {
+        keep(with(float{}, Shift::never), found);
       } else {
-        keep(with(double{}, Shift::never), copies);
+        keep(with(double{}, Shift::never), found);
       }
       return true;
     } catch (const NotPositiveDefinite&) {
       return false;
     }
   };
-  const auto factor = [&](const auto& with, double copies) {
+  // Of systems that share a gain, with(Real, Shift) being a factor of their preconditioner.
+  const auto add_factor = [&](std::vector<Index> systems, double square, const auto& with) {
     constexpr double noticeable = 5e-3;  // of the ridge; far more than is_above lets pass
     const double added = std::accumulate(excess_.begin(), excess_.end(), 0.0) / static_cast<double>(excess_.size() + 1);
-    if (added * coupling_square(s.gain) > noticeable * ridge) {  // rows that err alike have less to be taken off
+    FactoredGain& found = s.factors.emplace_back(FactoredGain{std::move(systems)});
+    if (added * square > noticeable * ridge) {  // rows that err alike have less to be taken off
       const DiagonalLess less(system_.gram, excess_);
-      if (found(with, copies) && s.is_above(ridge)) return;
-      s.factor = {};
-      s.single_factor = {};
+      if (without_shift(found, with) && found.is_above(ridge)) return;
+      found = FactoredGain{std::move(found.systems)};
     }
-    if (holds_ridge(s, ridge) && found(with, copies)) return;
-    keep(with(double{}, Shift::coarse), copies);
+    if (!(in_float && without_shift(found, with))) keep(with(double{}, Shift::coarse), found);
   };
   if (!coupling.is_constant()) {
-    s.rhs = Matrix<double>(coupling.parameters(), 1);
-    coupling.contract(system_.cross, s.rhs.values());
-    s.gain = {1.0};
-    factor(
-        [&]<class Real>(Real, Shift shift) {
-          return factor_shifted<Real>([&] { return coupling.normal_matrix<Real>(system_.gram); }, ridge, shift, factoring);
-        },
-        1.0);
-    return s;
+    add_factor({0}, coupling_square(s.gain), [&]<class Real>(Real, Shift shift) {
+      return factor_shifted<Real>([&] { return coupling.normal_matrix<Real>(system_.gram); }, ridge, shift, factoring);
+    });
+  } else {
+    const auto runs = equal_gain_runs(s.channels);
+    const double factor_bytes = (in_float ? 2.0 : 4.0) * std::pow(static_cast<double>(system_.gram.rows()), 2);
+    const bool in_eigenbasis =
+        runs.size() > 1 &&
+        (kept == Uncertainty::full || factor_bytes * static_cast<double>(runs.size()) > static_cast<double>(factor_bytes_));
+    if (in_eigenbasis) s.eigen = gram_eigen(system_.gram);  // γ_k U Λ Uᵀ + ridge
+    for (std::size_t k = 0; in_eigenbasis && k < s.gain.size(); ++k) {
+      for (const double value : s.eigen.values) s.trace += s.gain[k] * value / (s.gain[k] * value + ridge);
+    }
+    for (std::size_t run = 0; !in_eigenbasis && run < runs.size(); ++run) {
+      const double gain = s.gain[at(runs[run].front())];
+      add_factor(runs[run], gain, [&]<class Real>(Real, Shift shift) {
+        return factor_shifted<Real>(system_.gram, gain, ridge, shift, factoring);
+      });
+    }
   }
-  s.channels = channels(system_);
-  s.rhs = s.channels.rhs;
-  s.gain = s.channels.gain;
-  if (equal_gain_runs(s.channels).size() <= 1) {
-    const double gain = s.gain.empty() ? 1.0 : s.gain.front();
-    factor([&]<class Real>(Real, Shift shift) { return factor_shifted<Real>(system_.gram, gain, ridge, shift, factoring); },
-           static_cast<double>(s.gain.size()));
-    return s;
-  }
-  // Several gains share one eigenbasis: γ_k U Λ Uᵀ + ridge.
-  s.eigen = gram_eigen(system_.gram);
-  for (const double gain : s.gain) {
-    for (const double value : s.eigen.values) s.trace += gain * value / (gain * value + ridge);
+  for (const FactoredGain& f : s.factors) {
+    s.shift = std::max(s.shift, f.shift);
+    s.trace += f.trace;
   }
   return s;
 }
@@ -359,7 +370,9 @@ struct Refinement::LastLook {
 RidgeSolution Refinement::solve(const Wish& wish) {
   const Coupling& coupling = *system_.coupling;
   const double ridge = wish.penalty * system_.weight;
-  PreconditionedSystems systems = prepare(ridge, wish.keep != Uncertainty::none);
+  const Uncertainty keep = resolve(wish.keep, coupling.is_constant() ? coupling.columns() : coupling.parameters(),
+                                   gain_count(coupling) > 1 ? full_eigen_limit : full_posterior_limit);
+  PreconditionedSystems systems = prepare(ridge, keep);
   const Index count = systems.rhs.cols();
   const bool rounded = static_cast<bool>(left_);
   const double scale =
@@ -413,7 +426,6 @@ RidgeSolution Refinement::solve(const Wish& wish) {
     return errors;
   };
   const auto precondition = [&](ConstMatrix r, MutMatrix z) { systems.precondition(r, z, ridge); };
-  const Uncertainty keep = resolve(wish.keep, systems.rhs.rows());
   if (keep != Uncertainty::none) systems.add_probe();
   Matrix<double> theta(systems.rhs.rows(), systems.rhs.cols());
   // Predictions of rows far from those learned from: Φ(x)ᵀe for an e that no row saw is ‖Φ‖·‖e‖/√m by chance, beside
@@ -465,15 +477,15 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   }
   keep_posterior_base(system_, ridge, solution.posterior);
   if (keep == Uncertainty::none) return solution;
-  if (!coupling.is_constant()) {
-    systems.take_factor(
-        [&]<class Real>(Matrix<Real>&& factor) { keep_coupled(coupling, keep, std::move(factor), solution.posterior); });
-  } else if (systems.eigen.values.empty()) {
-    systems.take_factor([&]<class Real>(Matrix<Real>&& factor) {
-      keep_channels(systems.channels, systems.channels.order, keep, std::move(factor), solution.posterior);
+  if (systems.factors.empty()) keep_eigen(std::move(systems.eigen), solution.posterior);
+  for (FactoredGain& f : systems.factors) {
+    f.take([&]<class Real>(Matrix<Real>&& factor) {
+      if (coupling.is_constant()) {
+        keep_channels(systems.channels, f.systems, keep, std::move(factor), solution.posterior);
+      } else {
+        keep_coupled(coupling, keep, std::move(factor), solution.posterior);
+      }
     });
-  } else {
-    keep_eigen(std::move(systems.eigen), solution.posterior);
   }
   return solution;
 }

@@ -35,6 +35,9 @@ class Refinement {
     /// The right-hand side exactly and conjugate gradients in full precision to the end: their number tells how good the
     /// Gram matrix is.
     bool plain = false;
+    /// Systems of several gains have a factor each where these take no more, or else share an eigenbasis, which takes as
+    /// long as a hundred of them.
+    Index factor_bytes = Index{1} << 30;
   };
   /// One pass over the rows. They and the map must outlive this object.
   Refinement(const FeatureMap& map, RowSource& rows, const Setup& setup, Progress* progress);
@@ -74,7 +77,7 @@ class Refinement {
   template <class Real>
   bool open_rounded(RowSource& rows, const Setup& setup);
   void take(LowGram& low, const NormalSystem& system);
-  PreconditionedSystems prepare(double ridge, bool deviations);
+  PreconditionedSystems prepare(double ridge, Uncertainty kept);
   /// Whether float, 2⁻²⁴ of the norm of the preconditioner (for which ‖·‖_F stands, some times as large), is finer than the
   /// ridge. Where it is not, a few iterations from b do not tell how good the preconditioner is.
   bool holds_ridge(const PreconditionedSystems& systems, double ridge) const;
@@ -89,6 +92,7 @@ class Refinement {
   LowGram low_gram(Index targets) const;
   GramPrecision gram_;
   bool plain_;
+  Index factor_bytes_;
   const FeatureMap& map_;
   Index block_rows_ = 0;
   double unit_ = 0;  ///< of the rounding of passes

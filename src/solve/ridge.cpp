@@ -86,9 +86,12 @@ Eigen gram_eigen(ConstMatrix gram) {
   return eigen;
 }
 
-Channels channels(const NormalSystem& system) {
+namespace {
+
+/// Without right-hand sides.
+Channels bare_channels(const Coupling& coupling) {
   Channels ch;
-  ch.factor = system.coupling->constant_factor();
+  ch.factor = coupling.constant_factor();
   const Index width = ch.factor.cols();
   for (Index j = 0; j < width; ++j) {
     double gain = 0;
@@ -97,7 +100,14 @@ Channels channels(const NormalSystem& system) {
     ch.order.push_back(j);
   }
   std::ranges::stable_sort(ch.order, [&](Index a, Index b) { return ch.gain[at(a)] < ch.gain[at(b)]; });
-  ch.rhs = Matrix<double>(system.cross.rows(), width);
+  return ch;
+}
+
+}  // namespace
+
+Channels channels(const NormalSystem& system) {
+  Channels ch = bare_channels(*system.coupling);
+  ch.rhs = Matrix<double>(system.cross.rows(), ch.factor.cols());
   gemm<double>(false, false, 1.0, system.cross, ch.factor, 0.0, ch.rhs);
   return ch;
 }
@@ -110,6 +120,10 @@ std::vector<std::vector<Index>> equal_gain_runs(const Channels& ch) {
     runs.back().push_back(j);
   }
   return runs;
+}
+
+Index gain_count(const Coupling& coupling) {
+  return coupling.is_constant() ? std::ssize(equal_gain_runs(bare_channels(coupling))) : 1;
 }
 
 void finish(const NormalSystem& system, std::span<const double> energy, double trace, RidgeSolution& solution) {

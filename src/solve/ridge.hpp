@@ -38,6 +38,8 @@ struct Channels {
 Channels channels(const NormalSystem& system);
 /// First channel of each run of equal gains in channels.order.
 std::vector<std::vector<Index>> equal_gain_runs(const Channels& channels);
+/// How many of them a constant coupling has; 1 for others, which are one system.
+Index gain_count(const Coupling& coupling);
 
 /// Of a Gram matrix, which has no negative eigenvalues: rounding leaves tiny ones.
 Eigen gram_eigen(ConstMatrix gram);

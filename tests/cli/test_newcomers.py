@@ -140,6 +140,10 @@ def test_memory_is_foretold_and_an_excess_is_said(run, tmp_path):
         (one, "gaussian(1)", 1500, ["--penalty", "1e-4"]),
         (one, "gaussian(1)", 200, []),
         (field, "divergence_free(gaussian(1))", 900, ["--penalty", "1e-4"]),
+        (field, "decomposable(gaussian(1), [[2,1,0],[1,2,0],[0,0,1]])", 1500, ["--penalty", "1e-4"]),
+        (field, "decomposable(gaussian(1), [[2,1,0],[1,2,0],[0,0,1]])", 1000,
+         ["--penalty", "1e-4", "--solver", "cholesky", "--uncertainty", "full"]),
+        (one, "gaussian(1)", 1500, ["--penalty", "1e-3", "--solver", "cg", "--memory", "500MB"]),
     ]
     for columns, kernel, frequencies, options in fits:
         command = ["t.npy", *columns, "--kernel", kernel, "--map", f"fourier:{frequencies}", *options]

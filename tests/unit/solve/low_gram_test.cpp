@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "backend/backend.hpp"
 #include "base/parallel.hpp"
@@ -105,6 +106,25 @@ TEST(LowGram, BlocksAddUpForAnyNumberOfThreads) {
     }
   }
   set_threads(0);
+}
+
+/// Of bytes, the number of threads decides how many rows a block has.
+TEST(LowGram, BlocksOfBytesDependOnThreadsAndTheirSumsDoNot) {
+  const Matrix<float> f = bounded_rows(20'000, 40);
+  std::optional<Matrix<double>> first;
+  std::set<Index> sizes;
+  for (const int count : {1, 2, 5}) {
+    set_threads(count);
+    sizes.insert(LowGram(40, 8192, GramPrecision::int8, std::vector<double>(40, 2.0)).block_rows());
+    Matrix<double> gram = gathered(f, 8192, GramPrecision::int8);
+    if (!first)
+      first = std::move(gram);
+    else
+      EXPECT_TRUE(std::ranges::equal(gram.values(), first->values())) << count << " threads";
+  }
+  set_threads(0);
+  EXPECT_EQ(sizes, (std::set<Index>{2048, 4096, 8192}));
+  expect_gram(*first, f, GramPrecision::int8, 7);
 }
 
 TEST(LowGram, SumsMoveOnBeforeTheyLoseDigits) {

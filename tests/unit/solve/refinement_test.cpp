@@ -102,6 +102,42 @@ TEST(Refinement, ABetterGramNeedsFewerPassesAndReachesSmallerPenalties) {
   force_path(PackedPath::automatic);
 }
 
+// Three outputs of two gains: a factor for each of them, or an eigenbasis for both.
+TEST(Refinement, SeveralGainsHaveAFactorEachWhereThereIsRoom) {
+  const FourierMap map = map_of("decomposable(gaussian(1.5), [[2,1,0],[1,2,0],[0,0,1]])", 3, 3, 150);
+  ASSERT_EQ(gain_count(map.coupling()), 2);
+  const Data s = data(2500, 3, 3);
+  ArrayRows rows = s.rows();
+  const NormalSystem system = normal_system(accumulate(map, rows, Precision::double_), map.coupling(), true);
+  const RidgeSolution direct = solve_cholesky(system, penalty, Uncertainty::full);
+  const Matrix<double> x = data(40, 3, 3, 0.1).x;
+  const auto variances = [&](const RidgeSolution& solution) {
+    Matrix<double> phi = features(map, x);
+    Matrix<double> out(40, 3);
+    solution.posterior.variance(map.coupling(), phi, out);
+    return out;
+  };
+  const Matrix<double> variance = variances(direct);
+  for (const Index room : {Index{0}, Index{1} << 30}) {
+    for (const Uncertainty keep : {Uncertainty::none, Uncertainty::samples, Uncertainty::full}) {
+      const RidgeSolution refined =
+          Refinement(map, rows, {.factor_bytes = room}, nullptr).solve({.penalty = penalty, .keep = keep});
+      EXPECT_LE(refined.residual, 1e-10);
+      EXPECT_LE(refined.iterations, 8);
+      EXPECT_LT(relative(refined.weights, direct.weights), 1e-7);
+      EXPECT_NEAR(refined.degrees_of_freedom / direct.degrees_of_freedom, 1, 0.02);
+      const bool in_eigenbasis = room == 0 || keep == Uncertainty::full;
+      if (keep == Uncertainty::none) continue;
+      EXPECT_EQ(refined.posterior.kind, in_eigenbasis ? Posterior::Kind::eigen : Posterior::Kind::samples);
+      const Matrix<double> coarse = variances(refined);
+      for (Index i = 0; i < 40; ++i) {
+        // 64 draws: χ²/64, of standard deviation 0.18; all 120 within 0.8 but for one set of draws in a thousand.
+        for (Index a = 0; a < 3; ++a) EXPECT_NEAR(coarse(i, a) / variance(i, a), 1, in_eigenbasis ? 0.05 : 0.8);
+      }
+    }
+  }
+}
+
 TEST(Refinement, KeptFeaturesDoNotChangeABit) {
   const Problem p;
   ArrayRows rows = p.s.rows();
