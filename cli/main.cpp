@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 
 #include "arguments.hpp"
@@ -61,6 +62,23 @@ std::string misused(const Verb& verb, const CLI::ParseError& error) {
          " --help";
 }
 
+/// Files that would be replaced by what is made of them; "" for none. A merged file may be one of its parts.
+std::string overwritten(const Verb& verb, const Arguments& arguments) {
+  for (const char* option : {"output", "plot", "trace"}) {
+    if (!arguments.has(option) || verb.name == "merge") continue;
+    const std::string target = arguments.text(option);
+    const auto same = [&](const std::string& file) {
+      std::error_code ignored;
+      return std::filesystem::is_regular_file(target, ignored) && std::filesystem::equivalent(file, target, ignored);
+    };
+    const auto file = std::ranges::find_if(arguments.files, same);
+    if (file != arguments.files.end())
+      return "--" + std::string(option) + " " + target + " would replace " + mercer::quoted(*file) +
+             ", which is read: name another file";
+  }
+  return "";
+}
+
 int run_verb(const Verb& verb, int argc, char** argv) {
   CLI::App app;
   app.set_help_flag();
@@ -106,6 +124,7 @@ int run_verb(const Verb& verb, int argc, char** argv) {
                     " given; see mercer " + verb.name + " --help");
   }
   set_threads(static_cast<int>(std::min<std::int64_t>(1024, arguments.integer("threads", 0))));
+  if (const std::string refusal = overwritten(verb, arguments); !refusal.empty()) return complain(refusal);
   return verb.run(arguments);
 }
 

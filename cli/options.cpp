@@ -14,7 +14,8 @@ const std::vector<OptionSpec>& option_table() {
       {"--map", "MAP", "auto",
        "fourier:D[,mc|orthogonal|qmc] (D random frequencies), exact, or a sketch of the Gram matrix: p-sr:S[,p=20/n], "
        "p-sg:S, nystrom:S[,leverage|,rpcholesky], accumulation:S[,m=20], gaussian-sketch:S, countsketch:S, srht:S. See "
-       "docs/maps.md. auto: exact up to 1000 rows (300 of a vector field), else fourier:1000; with a loss other than square "
+       "docs/maps.md. auto: exact up to 1000 rows (1500 numbers of a vector field), else fourier:1000; with a loss other "
+       "than square "
        "and at most 3000 rows nystrom:300, which is then ten times as fast. gram: exact unless given"},
       {"--loss", "LOSS", "square",
        "square, huber:K, epsilon:E, epsilon2:E (each of the outputs together, or ,coordinates), pinball:LEVELS, "

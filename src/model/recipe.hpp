@@ -62,14 +62,14 @@ struct Recipe {
 /// "exact", "fourier:D[,mc|orthogonal|qmc]" or a sketch ("p-sr:200,p=20/n", "nystrom:200,leverage", …) into recipe.map and
 /// its settings; throws Error with what is allowed.
 void parse_map(const std::string& text, Recipe& recipe);
-/// What the map "auto" stands for: fourier:1000; exact for the square loss and at most 1000 rows (300 of a vector field),
-/// where it takes a sixth to a half of the time (docs/maps.md); for a loss other than square and at most 3000
+/// What the map "auto" stands for: fourier:1000; exact for the square loss and at most 1000 rows (1500 numbers of a
+/// vector field), where it takes a sixth to a half of the time (docs/maps.md); for a loss other than square and at most 3000
 /// rows, where the kernel can be sketched, nystrom:300 (all rows when there are fewer). With such losses the
 /// eigendecomposition of 2000 features takes seconds: on 300 to 3000 rows of five inputs Huber, three quantiles and logistic
 /// fits took 6 to 22 s with fourier:1000 and 0.2 to 1.5 s with nystrom:300, at test losses between 4 % better and 2.5 %
 /// worse; exact is slower from 800 rows on.
-std::string chosen_map(const FitOptions& options, Index rows);
-/// The same for work that needs features: statistics, plans, searches.
+std::string chosen_map(const FitOptions& options, Index rows, Index outputs);
+/// The same for work that needs features: statistics, plans, searches among sizes.
 std::string chosen_features(const FitOptions& options, Index rows);
 Precision parse_precision(const std::string& text);
 Uncertainty parse_uncertainty(const std::string& text);

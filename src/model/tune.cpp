@@ -101,10 +101,13 @@ double draw(const std::vector<double>& ends, double u) {
 /// Texts of the pieces that candidates are made of.
 class Pieces {
  public:
-  Pieces(RowSource& rows, const FitOptions& options)
-      : options_(options),
-        kernel_(parse_kernel(options.kernel)),
-        map_(options.map == "auto" ? chosen_features(options, count_rows(rows)) : options.map) {
+  /// What has sizes to search is no exact map.
+  Pieces(RowSource& rows, const FitOptions& options, bool sized)
+      : options_(options), kernel_(parse_kernel(options.kernel)), map_(options.map) {
+    if (map_ == "auto") {
+      const Index n = count_rows(rows);
+      map_ = sized ? chosen_features(options, n) : chosen_map(options, n, rows.target_count());
+    }
     if (!needs_median(kernel_)) return;
     const RowSummary summary = summarize(rows, options.progress);
     const bool classify = !options.classes.empty();
@@ -237,7 +240,7 @@ void choose(TuneResult& result, Metric metric, const std::vector<double>& penalt
 
 TuneResult tune(RowSource& rows, const FitOptions& options, const TuneOptions& search) {
   check(options, search);
-  const Pieces pieces(rows, options);
+  const Pieces pieces(rows, options, !search.sizes.empty());
   const std::vector<Candidate> all = candidates(pieces, search, options.seed);
   FitOptions first = options;
   first.loss = all.front().losses.front();

@@ -244,6 +244,8 @@ CASES = {
     "one class": (["fit", "one_class.csv", "--target", "kind"], ["at least two classes"]),
     "two class columns": (["fit", "two_labels.csv", "--target", "k,l"], ["exactly one target"]),
     # outputs
+    "output over the data": (["fit", "good.csv", *FIT, "-o", "./good.csv"], ["good.csv", "which is read", "another file"]),
+    "predictions over the model": (["predict", "good.mercer", "good.csv", "-o", "good.mercer"], ["good.mercer", "which is read"]),
     "output into no folder": (["fit", "good.csv", *FIT, "-o", "nowhere/m.mercer"], ["nowhere/m.mercer", "folder does not exist"]),
     "output over a folder": (["fit", "good.csv", *FIT, "-o", "folder"], ["folder", "directory"]),
     "output on a full disk": (["fit", "good.csv", *FIT, "-o", "/dev/full"], ["/dev/full", "No space left"]),

@@ -11,17 +11,17 @@ std::string chosen(const std::string& loss, Index rows, const std::string& kerne
   FitOptions options;
   options.loss = loss;
   options.kernel = kernel;
-  return chosen_map(options, rows);
+  return chosen_map(options, rows, 2);
 }
 
 TEST(ChosenMap, DependsOnLossRowsAndKernel) {
   EXPECT_EQ(chosen("square", 1000), "exact");
   EXPECT_EQ(chosen("square", 1001), "fourier:1000");
-  EXPECT_EQ(chosen("square", 300, "curl_free(gaussian(1))"), "exact");
-  EXPECT_EQ(chosen("square", 301, "curl_free(gaussian(1))"), "fourier:1000");
+  EXPECT_EQ(chosen("square", 750, "curl_free(gaussian(1))"), "exact");
+  EXPECT_EQ(chosen("square", 751, "curl_free(gaussian(1))"), "fourier:1000");
   FitOptions solver;
   solver.solver = "cg";
-  EXPECT_EQ(chosen_map(solver, 100), "fourier:1000") << "a solver that was asked for needs features";
+  EXPECT_EQ(chosen_map(solver, 100, 1), "fourier:1000") << "a solver that was asked for needs features";
   EXPECT_EQ(chosen_features({}, 100), "fourier:1000");
   EXPECT_EQ(chosen("huber", 1), "nystrom:1");
   EXPECT_EQ(chosen("huber", 100), "nystrom:100");
@@ -29,7 +29,7 @@ TEST(ChosenMap, DependsOnLossRowsAndKernel) {
   EXPECT_EQ(chosen("huber", 3001), "fourier:1000");
   FitOptions quantiles;
   quantiles.quantiles = {0.1, 0.9};
-  EXPECT_EQ(chosen_map(quantiles, 500), "nystrom:300");
+  EXPECT_EQ(chosen_map(quantiles, 500, 1), "nystrom:300");
 }
 
 // A map is only chosen where it can be built: has_one_scalar_kernel says what one_scalar_kernel accepts.

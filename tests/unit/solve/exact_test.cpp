@@ -64,6 +64,34 @@ TEST_P(Exact, IsKrigingInFunctionSpace) {
   }
 }
 
+/// Down to functions that run through all points, where n - tr(H) has no digit left: Σr²/(n - tr H) is ridge·αᵀα/tr(C), C
+/// the rows' block of the inverse of the bordered system.
+TEST_P(Exact, NoiseIsToldFromWhatIsLeftOfTheRows) {
+  const Sample& c = GetParam();
+  const Data s = data(30, c.inputs, c.outputs, 0.0);
+  for (const bool intercept : {true, false}) {
+    const ExactProblem problem{kernel_of(c.kernel, c.inputs, c.outputs), s.x, s.y, s.all_weights(), intercept};
+    for (const double small : {1e-3, 1e-6, 1e-9, 1e-12}) {
+      const ExactSolution solution = solve_exact(problem, small, Uncertainty::none, nullptr, nullptr);
+      if (!solution.note.empty()) continue;  // kernels without full rank: the ridge was raised
+      const double ridge = small * s.total();
+      const auto expected = oracle::dense_kernel_ridge(problem.kernel, s.x, dense(s.y), s.all_weights(), ridge, intercept);
+      const double left =
+          expected.inverse.topLeftCorner(30 * c.outputs, 30 * c.outputs).trace() / static_cast<double>(c.outputs);
+      // Both inverses lose the condition number of K in digits: kernels of low rank keep few at the smallest ridges.
+      const double condition = expected.cross(s.x).leftCols(30 * c.outputs).norm() / ridge;
+      if (condition * 1e-16 > 1e-3) continue;
+      for (Index a = 0; a < c.outputs; ++a) {
+        double squares = 0;
+        for (Index i = 0; i < 30; ++i) squares += std::pow(expected.solution(i * c.outputs + a), 2);
+        EXPECT_NEAR(solution.noise[static_cast<std::size_t>(a)] / (ridge * squares / left), 1,
+                    1e-6 + 100 * condition * 1e-16)
+            << c.name << " penalty " << small;
+      }
+    }
+  }
+}
+
 TEST_P(Exact, WeightsAreRepetitions) {
   const Sample& c = GetParam();
   const Matrix<double> fresh = normals(20, c.inputs, "fresh");
