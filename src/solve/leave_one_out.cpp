@@ -27,8 +27,8 @@ bool stands_alone(double unit, double mean_leverage) {
   return 1 - unit * mean_leverage < least_left;
 }
 
-/// e = (I - H)⁻¹ r for a small symmetric H, by Gaussian elimination with pivoting on [I - H | r]; `unknown_error`
-/// where that is rounding error.
+/// e = (I - H)⁻¹ r for a small symmetric H, by Gaussian elimination with pivoting on [I - H | r]; `unknown_error` where that
+/// is rounding error.
 void solve_small(Matrix<double>& system, std::vector<double>& r) {
   const Index p = system.rows();
   for (Index k = 0; k < p; ++k) {
@@ -58,21 +58,26 @@ void solve_small(Matrix<double>& system, std::vector<double>& r) {
 /// Collects weighted squared errors of one penalty.
 class Scorer {
  public:
-  Scorer(double penalty, Index outputs) : score_{penalty, 0, std::vector<double>(at(outputs), 0.0)} {}
+  explicit Scorer(Index outputs) : per_output_(at(outputs), 0.0) {}
   void add(double weight, const std::vector<double>& error) {
-    for (std::size_t a = 0; a < error.size(); ++a) score_.per_output[a] += weight * error[a] * error[a];
+    for (std::size_t a = 0; a < error.size(); ++a) per_output_[a] += weight * error[a] * error[a];
     weight_ += weight;
   }
-  PenaltyScore result() {
-    for (double& v : score_.per_output) {
+  void add(const Scorer& other) {
+    for (std::size_t a = 0; a < per_output_.size(); ++a) per_output_[a] += other.per_output_[a];
+    weight_ += other.weight_;
+  }
+  PenaltyScore result(double penalty) const {
+    PenaltyScore score{penalty, 0, per_output_};
+    for (double& v : score.per_output) {
       v /= weight_;
-      score_.mean_square += v;
+      score.mean_square += v;
     }
-    return score_;
+    return score;
   }
 
  private:
-  PenaltyScore score_;
+  std::vector<double> per_output_;
   double weight_ = 0;
 };
 
@@ -107,61 +112,91 @@ Matrix<double> output_basis(const Matrix<double>& b) {
   return basis;
 }
 
-/// Errors in the eigenbasis of A: channel predictions (q × p') and unit leverages (q × p') at one penalty.
-PenaltyScore score_channels(const NormalSystem& system, const LeaveOneOutRows& rows, double penalty, const Matrix<double>& b,
-                            const Matrix<double>& basis, ConstMatrix prediction, ConstMatrix leverage) {
-  const Index p = b.rows();
-  const double mean_leverage = system.intercept ? 1 / system.weight : 0;
-  Scorer scorer(penalty, p);
-  std::vector<double> error(at(p));
-  std::vector<double> rotated(at(p));
-  for (Index i = 0; i < rows.targets.rows(); ++i) {
-    for (Index a = 0; a < p; ++a) {
-      double f = 0;
-      for (Index j = 0; j < b.cols(); ++j) f += b(a, j) * prediction(i, j);
-      error[at(a)] = rows.targets(i, a) - f;
-    }
-    const double unit = std::min(1.0, rows.weights[at(i)]);
-    for (Index k = 0; k < p; ++k) {
-      double r = 0;
-      for (Index a = 0; a < p; ++a) r += basis(k, a) * error[at(a)];
-      const double h = mean_leverage + (k < b.cols() ? leverage(i, k) : 0.0);
-      const double left = 1 - unit * h;
-      rotated[at(k)] = left >= least_left ? r / left : stands_alone(unit, mean_leverage) ? 0 : unknown_error;
-    }
-    for (Index a = 0; a < p; ++a) {
-      double e = 0;
-      for (Index k = 0; k < p; ++k) e += basis(k, a) * rotated[at(k)];
-      error[at(a)] = e;
-    }
-    scorer.add(rows.weights[at(i)], error);
-  }
-  return scorer.result();
-}
+/// Errors of constant couplings, in the eigenbasis of A.
+class ChannelErrors {
+ public:
+  ChannelErrors(const NormalSystem& system, const LeaveOneOutRows& rows, const Matrix<double>& b)
+      : rows_(rows), b_(b), basis_(output_basis(b)), mean_leverage_(system.intercept ? 1 / system.weight : 0) {}
 
-/// Errors of coupled outputs: predictions (q·p × 1), and entry (r, s) of the hat matrix per unit weight from `inner`.
-PenaltyScore score_coupled(const NormalSystem& system, const LeaveOneOutRows& rows, double penalty, ConstMatrix prediction,
-                           const std::function<double(Index, Index)>& inner) {
-  const Index p = rows.targets.cols();
-  const double mean_leverage = system.intercept ? 1 / system.weight : 0;
-  std::vector<std::vector<double>> errors(at(rows.targets.rows()), std::vector<double>(at(p)));
-  parallel_for(rows.targets.rows(), [&](Index i) {
-    const double unit = std::min(1.0, rows.weights[at(i)]);
+  /// Of the rows from `first` on: predictions of channels and unit leverages, count × p' each.
+  void add(Index first, ConstMatrix prediction, ConstMatrix leverage, Scorer& scorer) const {
+    const Index p = b_.rows();
+    std::vector<double> error(at(p));
+    std::vector<double> rotated(at(p));
+    for (Index i = 0; i < prediction.rows; ++i) {
+      const Index row = first + i;
+      for (Index a = 0; a < p; ++a) {
+        double f = 0;
+        for (Index j = 0; j < b_.cols(); ++j) f += b_(a, j) * prediction(i, j);
+        error[at(a)] = rows_.targets(row, a) - f;
+      }
+      const double unit = std::min(1.0, rows_.weights[at(row)]);
+      for (Index k = 0; k < p; ++k) {
+        double r = 0;
+        for (Index a = 0; a < p; ++a) r += basis_(k, a) * error[at(a)];
+        const double left = 1 - unit * (mean_leverage_ + (k < b_.cols() ? leverage(i, k) : 0.0));
+        rotated[at(k)] = left >= least_left ? r / left : stands_alone(unit, mean_leverage_) ? 0 : unknown_error;
+      }
+      for (Index a = 0; a < p; ++a) {
+        double e = 0;
+        for (Index k = 0; k < p; ++k) e += basis_(k, a) * rotated[at(k)];
+        error[at(a)] = e;
+      }
+      scorer.add(rows_.weights[at(row)], error);
+    }
+  }
+
+ private:
+  const LeaveOneOutRows& rows_;
+  const Matrix<double>& b_;
+  Matrix<double> basis_;
+  double mean_leverage_;
+};
+
+/// Errors of coupled outputs.
+class CoupledErrors {
+ public:
+  CoupledErrors(const NormalSystem& system, const LeaveOneOutRows& rows)
+      : rows_(rows), mean_leverage_(system.intercept ? 1 / system.weight : 0) {}
+
+  /// Of one row, given predictions f(a) and entries h(a, c) of the hat matrix per unit weight.
+  template <class Predicted, class Hat>
+  std::vector<double> of(Index row, const Predicted& f, const Hat& h) const {
+    const Index p = rows_.targets.cols();
+    const double unit = std::min(1.0, rows_.weights[at(row)]);
+    std::vector<double> error(at(p), 0.0);
+    if (stands_alone(unit, mean_leverage_)) return error;
     Matrix<double> small(p, p);
     for (Index a = 0; a < p; ++a) {
-      errors[at(i)][at(a)] = rows.targets(i, a) - prediction(i * p + a, 0);
-      for (Index c = 0; c < p; ++c)
-        small(a, c) = (a == c ? 1 - unit * mean_leverage : 0.0) - unit * inner(i * p + a, i * p + c);
+      error[at(a)] = rows_.targets(row, a) - f(a);
+      for (Index c = 0; c < p; ++c) small(a, c) = (a == c ? 1 - unit * mean_leverage_ : 0.0) - unit * h(a, c);
     }
-    if (stands_alone(unit, mean_leverage)) {
-      std::ranges::fill(errors[at(i)], 0.0);
-    } else {
-      solve_small(small, errors[at(i)]);
-    }
+    solve_small(small, error);
+    return error;
+  }
+
+ private:
+  const LeaveOneOutRows& rows_;
+  double mean_leverage_;
+};
+
+/// work(first, count, scorers) for stretches of rows in parallel, with a scorer for every one of so many penalties; what
+/// they add up to, in the order of stretches.
+template <class Work>
+std::vector<Scorer> scored(const LeaveOneOutRows& rows, Index stretch_rows, std::size_t penalties, const Work& work) {
+  const Index n = rows.targets.rows();
+  const std::vector<Scorer> none(penalties, Scorer(rows.targets.cols()));
+  std::vector<std::vector<Scorer>> parts(at((n + stretch_rows - 1) / stretch_rows), none);
+  parallel_for(std::ssize(parts), [&](Index stretch) {
+    check_stop();
+    const Index first = stretch * stretch_rows;
+    work(first, std::min(stretch_rows, n - first), parts[at(stretch)]);
   });
-  Scorer scorer(penalty, p);
-  for (Index i = 0; i < rows.targets.rows(); ++i) scorer.add(rows.weights[at(i)], errors[at(i)]);
-  return scorer.result();
+  std::vector<Scorer> all = none;
+  for (const auto& part : parts) {
+    for (std::size_t l = 0; l < penalties; ++l) all[l].add(part[l]);
+  }
+  return all;
 }
 
 void finish_path(PenaltyPath& path, const LeaveOneOutRows& rows) {
@@ -224,12 +259,97 @@ LeaveOneOutRows leave_one_out_rows(const FeatureMap& map, RowSource& rows, const
   return kept;
 }
 
+namespace {
+
+/// Several penalties at a time, given V, the rows in the eigenbasis: predictions are V·C and leverages V²·W for a column of
+/// C and W of every penalty and channel, products of matrices instead of as many passes over V.
+std::vector<Scorer> score_channels(const EigenSystem& eigen, const LeaveOneOutRows& rows, ConstMatrix v, const Channels& ch,
+                                   std::span<const double> penalties) {
+  constexpr Index stretch_rows = 256;
+  const std::vector<double>& values = eigen.eigen().values;
+  const Index size = v.cols;
+  const Index width = ch.factor.cols();
+  const Index columns = std::ssize(penalties) * width;
+  Matrix<double> coefficient(size, columns);
+  Matrix<double> weight(size, columns);
+  for (Index k = 0; k < size; ++k) {
+    for (Index c = 0; c < columns; ++c) {
+      const Index j = c % width;
+      const double inverse = 1 / (ch.gain[at(j)] * values[at(k)] + penalties[at(c / width)] * eigen.system().weight);
+      coefficient(k, c) = eigen.rotated()(k, j) * inverse;
+      weight(k, c) = ch.gain[at(j)] * inverse;
+    }
+  }
+  const ChannelErrors errors(eigen.system(), rows, ch.factor);
+  return scored(rows, stretch_rows, penalties.size(), [&](Index first, Index count, std::vector<Scorer>& scorers) {
+    Matrix<double> part(v.row_range(first, count));
+    Matrix<double> prediction(count, columns);
+    Matrix<double> leverage(count, columns);
+    gemm<double>(false, false, 1.0, part, coefficient, 0.0, prediction);
+    for (double& x : part.values()) x *= x;
+    gemm<double>(false, false, 1.0, part, weight, 0.0, leverage);
+    for (std::size_t l = 0; l < scorers.size(); ++l) {
+      const Index at_column = static_cast<Index>(l) * width;
+      errors.add(first, prediction.view().col_range(at_column, width), leverage.view().col_range(at_column, width),
+                 scorers[l]);
+    }
+  });
+}
+
+/// The same of coupled outputs: entries (a, c) of a row's hat matrix are Σ_k v_ak v_ck/(λ_k + ridge).
+std::vector<Scorer> score_coupled(const EigenSystem& eigen, const LeaveOneOutRows& rows, ConstMatrix v,
+                                  std::span<const double> penalties) {
+  constexpr Index room = 1 << 19;  // numbers
+  const std::vector<double>& values = eigen.eigen().values;
+  const Index size = v.cols;
+  const Index p = rows.targets.cols();
+  const Index pairs = p * (p + 1) / 2;
+  const Index columns = std::ssize(penalties);
+  Matrix<double> inverse(size, columns);
+  Matrix<double> coefficient(size, columns);
+  for (Index k = 0; k < size; ++k) {
+    for (Index l = 0; l < columns; ++l) {
+      inverse(k, l) = 1 / (values[at(k)] + penalties[at(l)] * eigen.system().weight);
+      coefficient(k, l) = eigen.rotated()(k, 0) * inverse(k, l);
+    }
+  }
+  const CoupledErrors errors(eigen.system(), rows);
+  const Index stretch_rows = std::clamp<Index>(room / (pairs * std::max<Index>(1, size)), 1, 256);
+  return scored(rows, stretch_rows, penalties.size(), [&](Index first, Index count, std::vector<Scorer>& scorers) {
+    Matrix<double> products(count * pairs, size);
+    for (Index i = 0; i < count; ++i) {
+      for (Index a = 0; a < p; ++a) {
+        for (Index c = 0; c <= a; ++c) {
+          const double* left = v.row((first + i) * p + a).data();
+          const double* right = v.row((first + i) * p + c).data();
+          double* out = products.row(i * pairs + a * (a + 1) / 2 + c).data();
+          for (Index k = 0; k < size; ++k) out[k] = left[k] * right[k];
+        }
+      }
+    }
+    Matrix<double> prediction(count * p, columns);
+    Matrix<double> hat(count * pairs, columns);
+    gemm<double>(false, false, 1.0, v.row_range(first * p, count * p), coefficient, 0.0, prediction);
+    gemm<double>(false, false, 1.0, products, inverse, 0.0, hat);
+    for (Index i = 0; i < count; ++i) {
+      for (Index l = 0; l < columns; ++l) {
+        const auto entry = [&](Index a, Index c) {
+          return hat(i * pairs + std::max(a, c) * (std::max(a, c) + 1) / 2 + std::min(a, c), l);
+        };
+        scorers[at(l)].add(rows.weights[at(first + i)],
+                           errors.of(
+                               first + i, [&](Index a) { return prediction(i * p + a, l); }, entry));
+      }
+    }
+  });
+}
+
+}  // namespace
+
 PenaltyPath leave_one_out(const EigenSystem& eigen, const LeaveOneOutRows& rows, const std::vector<double>& penalties) {
   const NormalSystem& system = eigen.system();
   const Coupling& coupling = *system.coupling;
   const Matrix<double>& u = eigen.eigen().vectors;
-  const std::vector<double>& values = eigen.eigen().values;
-  const Index size = u.rows();
   const bool constant = coupling.is_constant();
   Matrix<double> dense;
   if (!constant) {
@@ -237,50 +357,19 @@ PenaltyPath leave_one_out(const EigenSystem& eigen, const LeaveOneOutRows& rows,
     coupling.dense_rows(rows.features, dense);
   }
   const ConstMatrix z = constant ? ConstMatrix(rows.features) : ConstMatrix(dense);
-  Matrix<double> v(z.rows, size);  // rows in the eigenbasis
+  Matrix<double> v(z.rows, u.rows());  // rows in the eigenbasis
   gemm<double>(false, true, 1.0, z, u, 0.0, v);
+  dense = {};
+  const Channels ch = constant ? channels(system) : Channels();
+  // As many penalties at a time as make some hundred columns.
+  constexpr Index most_columns = 512;
+  const auto together = static_cast<std::size_t>(std::max<Index>(1, most_columns / std::max<Index>(1, ch.factor.cols())));
   PenaltyPath path;
-  path.scores.resize(penalties.size());
-  if (constant) {
-    const Channels ch = channels(system);
-    const Matrix<double> basis = output_basis(ch.factor);
-    const Index width = ch.factor.cols();
-    Matrix<double> squares = v;
-    for (double& x : squares.values()) x *= x;
-    for (std::size_t l = 0; l < penalties.size(); ++l) {
-      check_stop();
-      Matrix<double> coefficient(size, width);
-      Matrix<double> weight(size, width);
-      for (Index k = 0; k < size; ++k) {
-        for (Index j = 0; j < width; ++j) {
-          const double inverse = 1 / (ch.gain[at(j)] * values[at(k)] + penalties[l] * system.weight);
-          coefficient(k, j) = eigen.rotated()(k, j) * inverse;
-          weight(k, j) = ch.gain[at(j)] * inverse;
-        }
-      }
-      Matrix<double> prediction(v.rows(), width);
-      Matrix<double> leverage(v.rows(), width);
-      gemm<double>(false, false, 1.0, v, coefficient, 0.0, prediction);
-      gemm<double>(false, false, 1.0, squares, weight, 0.0, leverage);
-      path.scores[l] = score_channels(system, rows, penalties[l], ch.factor, basis, prediction, leverage);
-    }
-  } else {
-    for (std::size_t l = 0; l < penalties.size(); ++l) {
-      check_stop();
-      std::vector<double> inverse(at(size));
-      Matrix<double> coefficient(size, 1);
-      for (Index k = 0; k < size; ++k) {
-        inverse[at(k)] = 1 / (values[at(k)] + penalties[l] * system.weight);
-        coefficient(k, 0) = eigen.rotated()(k, 0) * inverse[at(k)];
-      }
-      Matrix<double> prediction(v.rows(), 1);
-      gemm<double>(false, false, 1.0, v, coefficient, 0.0, prediction);
-      path.scores[l] = score_coupled(system, rows, penalties[l], prediction, [&](Index r, Index s) {
-        double sum = 0;
-        for (Index k = 0; k < size; ++k) sum += v(r, k) * v(s, k) * inverse[at(k)];
-        return sum;
-      });
-    }
+  for (std::size_t first = 0; first < penalties.size(); first += together) {
+    const std::span<const double> some = std::span(penalties).subspan(first, std::min(together, penalties.size() - first));
+    const std::vector<Scorer> scorers =
+        constant ? score_channels(eigen, rows, v, ch, some) : score_coupled(eigen, rows, v, some);
+    for (std::size_t l = 0; l < some.size(); ++l) path.scores.push_back(scorers[l].result(some[l]));
   }
   finish_path(path, rows);
   return path;
@@ -346,8 +435,9 @@ PenaltyPath leave_one_out(const NormalSystem& system, const LeaveOneOutRows& row
         }
       }
       if (solved) {
-        path.scores.push_back(
-            score_channels(system, rows, penalties[l], ch.factor, output_basis(ch.factor), prediction, leverage));
+        Scorer scorer(p);
+        ChannelErrors(system, rows, ch.factor).add(0, prediction, leverage, scorer);
+        path.scores.push_back(scorer.result(penalties[l]));
       }
     } else if (half_solve(1.0, ridge, factor, x)) {
       Matrix<double> rhs(coupling.parameters(), 1);
@@ -355,11 +445,19 @@ PenaltyPath leave_one_out(const NormalSystem& system, const LeaveOneOutRows& row
       solve_lower(factor, rhs);
       Matrix<double> prediction(q * p, 1);
       gemm<double>(false, false, 1.0, x, rhs, 0.0, prediction);
-      path.scores.push_back(score_coupled(system, rows, penalties[l], prediction, [&](Index r, Index s) {
-        double sum = 0;
-        for (Index c = 0; c < x.cols(); ++c) sum += x(r, c) * x(s, c);
-        return sum;
-      }));
+      const CoupledErrors errors(system, rows);
+      const std::vector<Scorer> scorers = scored(rows, 64, 1, [&](Index first, Index count, std::vector<Scorer>& of_part) {
+        for (Index i = first; i < first + count; ++i) {
+          const auto hat = [&](Index a, Index c) {
+            double sum = 0;
+            for (Index k = 0; k < x.cols(); ++k) sum += x(i * p + a, k) * x(i * p + c, k);
+            return sum;
+          };
+          of_part[0].add(rows.weights[at(i)], errors.of(
+                                                  i, [&](Index a) { return prediction(i * p + a, 0); }, hat));
+        }
+      });
+      path.scores.push_back(scorers[0].result(penalties[l]));
     }
   }
   finish_path(path, rows);

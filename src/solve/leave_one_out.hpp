@@ -36,8 +36,8 @@ struct LeaveOneOutRows {
   std::vector<double> weights;  ///< q
   bool all_rows = true;
 };
-/// Of every feature of a row: itself, rotated, and the square of that.
-inline constexpr Index left_out_bytes = 24;
+/// Of every feature of a row: itself, and rotated.
+inline constexpr Index left_out_bytes = 16;
 /// What leave-one-out may take: a row counts with its features (as leave_one_out unfolds them). A thousand rows are taken in
 /// any case.
 struct LeaveOneOutLimits {
