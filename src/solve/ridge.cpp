@@ -126,12 +126,20 @@ Index gain_count(const Coupling& coupling) {
   return coupling.is_constant() ? std::ssize(equal_gain_runs(bare_channels(coupling))) : 1;
 }
 
-void finish(const NormalSystem& system, std::span<const double> energy, double trace, RidgeSolution& solution) {
-  // Σ w r² = Σ w y~² - 2 Wᵀ(φ~ᵀy~) + Wᵀ G W, from the statistics alone.
-  const std::vector<double> crossed = column_dots(solution.weights, system.cross);
+namespace {
+
+/// Σ w r² = Σ w y~² - 2 Wᵀ(φ~ᵀy~) + Wᵀ G W of every output, from the statistics alone.
+std::vector<double> squares_left(const NormalSystem& system, std::span<const double> energy, ConstMatrix weights) {
+  const std::vector<double> crossed = column_dots(weights, system.cross);
   std::vector<double> squares = system.target_square;
   for (std::size_t a = 0; a < squares.size(); ++a) squares[a] += energy[a] - 2 * crossed[a];
-  finish_with_squares(system, squares, trace, solution);
+  return squares;
+}
+
+}  // namespace
+
+void finish(const NormalSystem& system, std::span<const double> energy, double trace, RidgeSolution& solution) {
+  finish_with_squares(system, squares_left(system, energy, solution.weights), trace, solution);
 }
 
 void finish_with_squares(const NormalSystem& system, std::span<const double> squares, double trace,
@@ -197,6 +205,33 @@ EigenSystem::EigenSystem(const NormalSystem& system) : system_(system) {
   }
 }
 
+void EigenSystem::tell_little_noise(double ridge, const std::vector<double>& gain, RidgeSolution& solution) const {
+  constexpr double noticeable = 0.01;  // of the rows: statistics tell more of them
+  const Matrix<double>& b = system_.coupling->constant_factor();
+  const double rows = system_.weight - (system_.intercept ? 1 : 0);
+  const Index size = rotated_.rows();
+  const auto rank = static_cast<Index>(rows);
+  if (!(system_.weight - solution.degrees_of_freedom < noticeable * system_.weight)) return;
+  if (rank < 1 || rank > size || b.cols() != b.rows() || !(std::ranges::min(gain) > 0)) return;
+  const double largest = eigen_.values.back();
+  if (!(eigen_.values[at(size - rank)] > 1e-13 * largest) || !(ridge > 0)) return;
+  double left = 0;
+  std::vector<double> squares(solution.noise.size(), 0.0);
+  for (Index k = size - rank; k < size; ++k) {
+    const double value = eigen_.values[at(k)];
+    std::vector<double> residual(squares.size(), 0.0);
+    for (Index j = 0; j < b.cols(); ++j) {
+      const double share = ridge / (gain[at(j)] * value + ridge);
+      left += share / static_cast<double>(b.cols());
+      const double of_channel = share * rotated_(k, j) / (std::sqrt(value) * gain[at(j)]);
+      for (Index a = 0; a < b.rows(); ++a) residual[at(a)] += b(a, j) * of_channel;
+    }
+    for (std::size_t a = 0; a < squares.size(); ++a) squares[a] += residual[a] * residual[a];
+  }
+  solution.degrees_of_freedom = system_.weight - left;
+  for (std::size_t a = 0; a < squares.size(); ++a) solution.noise[a] = squares[a] / left;
+}
+
 RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
   const Coupling& coupling = *system_.coupling;
   const double ridge = penalty * system_.weight;
@@ -229,6 +264,7 @@ RidgeSolution EigenSystem::solve(double penalty, Uncertainty keep) const {
     coupling.expand(theta.values(), solution.weights);
   }
   finish(system_, column_dots(solution.weights, gram_times(system_, solution.weights)), trace, solution);
+  if (constant) tell_little_noise(ridge, gain, solution);
   if (resolve(keep, scaled.rows()) == Uncertainty::none) return solution;
   if (constant && equal_gain_runs(channels(system_)).size() == 1) {  // a triangle is half the size of a full basis
     solution.posterior.kind = Posterior::Kind::cholesky;

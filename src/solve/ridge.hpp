@@ -60,6 +60,11 @@ class EigenSystem {
   const Matrix<double>& rotated() const { return rotated_; }
 
  private:
+  /// Noise and degrees of freedom of constant couplings whose functions run through nearly all points, which statistics do
+  /// not tell: with V√ΛU the rows and c = Vᵀy, residuals are ridge/(γλ + ridge)·c and what is left of the rows
+  /// Σ ridge/(γλ + ridge).
+  void tell_little_noise(double ridge, const std::vector<double>& gain, RidgeSolution& solution) const;
+
   const NormalSystem& system_;
   Eigen eigen_;
   Matrix<double> rotated_;

@@ -143,6 +143,40 @@ TEST_P(Ridge, WeightsAreRepetitions) {
 
 // tr(M⁻¹) by 32 Rademacher probes has a standard deviation of at most ‖M⁻¹‖_F √(2/32) ≤ tr(M⁻¹)/4; ridge·tr(M⁻¹) is what is
 // subtracted, so the degrees of freedom err by less than six of them with probability above 1 - 1e-8.
+/// More features than rows, down to functions that run through all points. In function space, with C the rows' block of the
+/// inverse of the bordered system of K = ΦΦᵀ, Σr² is ridge²·αᵀα and what is left of the rows ridge·tr(C).
+TEST(EigenRidge, NoiseOfFunctionsThroughAllPoints) {
+  constexpr Index n = 20;
+  for (const char* kernel : {"gaussian(1)", "decomposable(gaussian(1), [[2,0.5],[0.5,1]])"}) {
+    const Index p = std::string(kernel).starts_with("d") ? 2 : 1;
+    const FourierMap map = map_of(kernel, 3, p, 60);
+    const Data s = data(n, 3, p, 0.0);
+    const Dense rows = operator_rows(map, s.x);
+    for (const bool intercept : {true, false}) {
+      ArrayRows source = s.rows();
+      const NormalSystem system = normal_system(accumulate(map, source, Precision::double_), map.coupling(), intercept);
+      for (const double small : {1e-1, 1e-4, 1e-7, 1e-10, 1e-12}) {
+        const RidgeSolution solution = EigenSystem(system).solve(small, Uncertainty::none);
+        const double ridge = small * n;
+        Dense bordered = Dense::Zero(n * p + (intercept ? p : 0), n * p + (intercept ? p : 0));
+        bordered.topLeftCorner(n * p, n * p) = rows * rows.transpose() + ridge * Dense::Identity(n * p, n * p);
+        for (Index i = 0; intercept && i < n * p; ++i) bordered(i, n * p + i % p) = bordered(n * p + i % p, i) = 1;
+        const Dense inverse = bordered.fullPivLu().inverse();
+        Vector y = Vector::Zero(bordered.rows());
+        for (Index i = 0; i < n * p; ++i) y(i) = s.y(i / p, i % p);
+        const Vector alpha = inverse * y;
+        const double left = ridge * inverse.topLeftCorner(n * p, n * p).trace() / static_cast<double>(p);
+        EXPECT_NEAR((n - solution.degrees_of_freedom) / left, 1, 1e-3 + 1e-14 / left) << kernel << " " << small;
+        for (Index a = 0; a < p; ++a) {
+          double squares = 0;
+          for (Index i = 0; i < n; ++i) squares += std::pow(ridge * alpha(i * p + a), 2);
+          EXPECT_NEAR(solution.noise[static_cast<std::size_t>(a)] / (squares / left), 1, 1e-3) << kernel << " " << small;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Ridge, CholeskyDegreesOfFreedomAreEstimated) {
   const Sample& c = GetParam();
   const FourierMap map = map_of(c.kernel, c.inputs, c.outputs, 40);
