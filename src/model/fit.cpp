@@ -41,7 +41,7 @@ void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options,
   const Index p = recipe.outputs();
   const Index size = is_decomposable(recipe.kernel) ? n : checked_product(n, p);
   const double bytes = 3.0 * 8.0 * static_cast<double>(size) * static_cast<double>(size);
-  if (bytes > static_cast<double>(options.memory_bytes)) {
+  if (bytes > std::max(static_cast<double>(options.memory_bytes), blocks_bytes)) {
     fail_argument("an exact model of " + human_count(static_cast<double>(n)) + " rows needs " + human_bytes(bytes) +
                   ", more than the budget of " + human_bytes(static_cast<double>(options.memory_bytes)) +
                   "; use --map fourier:2000, or raise --memory");

@@ -33,6 +33,9 @@ struct SolverChoice {
 };
 SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& options);
 
+/// Of a penalty that is the least or the largest that was tried.
+std::string end_of_range_note(double penalty, bool least);
+
 /// Working memory of a ridge fit: statistics, their factorisation, blocks of features. Not that of the choice of a penalty.
 double fit_memory_bytes(const FeatureMap& map, Index rows, const FitOptions& options);
 /// Beside which `memory_bytes` is not looked at: what every fit takes, whatever its solver, of blocks of rows and their

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "io/split.hpp"
 #include "loss/make_loss.hpp"
+#include "model/fit.hpp"
 #include "model/folds.hpp"
 #include "solve/convex.hpp"
 #include "solve/feature_rows.hpp"
@@ -113,8 +114,7 @@ double penalty_by_holdout(RowSource& rows, const Recipe& recipe, const FitOption
                                           : "the penalty was chosen on " + counted(trials.front()->test.row_count(), "row") +
                                                 " held out at random");
   if (chosen == summary.penalty_path.front().first || chosen == summary.penalty_path.back().first) {
-    summary.notes.emplace_back(
-        "the best penalty is at the end of the range that was tried: the length scale may be far from right");
+    summary.notes.push_back(end_of_range_note(chosen, chosen == summary.penalty_path.front().first));
   }
   return chosen;
 }

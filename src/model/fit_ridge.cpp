@@ -160,6 +160,12 @@ double choose_penalty(const FeatureMap& map, RowSource& rows, const NormalSystem
   return path.scores[path.best].penalty;
 }
 
+std::string end_of_range_note(double penalty, bool least) {
+  return std::string("the best penalty is the ") + (least ? "least" : "largest") + " that was tried (" + rounded(penalty) +
+         "): " + (least ? "the targets may have no noise" : "the inputs may tell nothing of the targets") +
+         ", or the length scale is far from right";
+}
+
 void record_path(const PenaltyPath& path, FitSummary& summary) {
   summary.penalty_chosen = true;
   const PenaltyScore& best = path.scores[path.best];
@@ -174,10 +180,8 @@ void record_path(const PenaltyPath& path, FitSummary& summary) {
   if (!path.all_rows) {
     summary.notes.push_back("the penalty was chosen by leave-one-out on " + counted(path.rows, "row") + " drawn at random");
   }
-  if (path.best == 0 || path.best + 1 == path.scores.size()) {
-    summary.notes.push_back("the best penalty is at the end of the range that was tried (" + rounded(best.penalty) +
-                            "): the length scale may be far from right");
-  }
+  if (path.best == 0 || path.best + 1 == path.scores.size())
+    summary.notes.push_back(end_of_range_note(best.penalty, path.best == 0));
 }
 
 void take(RidgeSolution&& solution, Model::State& state) {
@@ -264,7 +268,9 @@ double fit_memory_bytes(const FeatureMap& map, Index rows, const FitOptions& opt
     return kept + (vectors * outputs + (solver == "cg" ? sampled : 0.0)) * static_cast<double>(system_size(coupling)) +
            2 * blocks_bytes;
   }
-  return matrices_bytes(map, solver, options) + blocks_bytes;
+  constexpr double program = 30e6;
+  const double blocks = std::min(blocks_bytes, program + 8 * static_cast<double>(rows) * columns);
+  return matrices_bytes(map, solver, options) + blocks;
 }
 
 SolverChoice choose_solver(const FeatureMap& map, Index rows, const FitOptions& options) {
