@@ -82,16 +82,20 @@ void PreconditionedSystems::add_probe() {
     wider(i, rhs.cols()) = signs[at(i)];
   }
   rhs = std::move(wider);
-  gain.push_back(*std::ranges::max_element(gain));
-  has_probe_ = true;
+  const auto most = std::ranges::max_element(gain);
+  for (FactoredGain& f : factors) {
+    if (std::ranges::find(f.systems, most - gain.begin()) != f.systems.end()) f.systems.push_back(rhs.cols() - 1);
+  }
+  gain.push_back(*most);
 }
 
 void PreconditionedSystems::precondition(ConstMatrix r, MutMatrix z, double ridge) const {
   if (factors.size() == 1) return factors.front().solve(r, z);
-  const auto most = std::ranges::max_element(gain) - gain.begin();
   for (const FactoredGain& f : factors) {
-    std::vector<Index> columns = f.systems;
-    if (has_probe_ && std::ranges::find(columns, most) != columns.end()) columns.push_back(r.cols - 1);
+    std::vector<Index> columns;
+    for (Index c = 0; c < r.cols; ++c) {
+      if (std::ranges::find(f.systems, c % std::ssize(gain)) != f.systems.end()) columns.push_back(c);
+    }
     Matrix<double> part(r.rows, std::ssize(columns));
     for (Index i = 0; i < r.rows; ++i) {
       for (Index k = 0; k < part.cols(); ++k) part(i, k) = r(i, columns[at(k)]);

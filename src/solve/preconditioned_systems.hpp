@@ -13,7 +13,7 @@ std::vector<double> random_signs(Index count);
 
 /// M = LLᵀ, the preconditioner of the systems of one gain.
 struct FactoredGain {
-  std::vector<Index> systems;
+  std::vector<Index> systems;        ///< columns
   Matrix<double> factor = {};        ///< L; or empty:
   Matrix<float> single_factor = {};  ///< the same where float will do
   double shift = 0;                  ///< of M, beyond the ridge
@@ -46,13 +46,10 @@ struct PreconditionedSystems {
   double trace = 0;
   double gram_norm = 0;  ///< ‖G‖_F
 
-  /// A right-hand side of random signs, for the largest gain.
+  /// A right-hand side of random signs, for the largest gain: one more system, of that.
   void add_probe();
-  /// z := M⁻¹r, for the columns of all systems.
+  /// z := M⁻¹r, for the columns of all systems, or several times all of them.
   void precondition(ConstMatrix r, MutMatrix z, double ridge) const;
-
- private:
-  bool has_probe_ = false;  ///< in the last column
 };
 
 }  // namespace mercer

@@ -479,6 +479,7 @@ RidgeSolution Refinement::solve(const Wish& wish) {
   if (keep == Uncertainty::none) return solution;
   if (systems.factors.empty()) keep_eigen(std::move(systems.eigen), solution.posterior);
   for (FactoredGain& f : systems.factors) {
+    std::erase(f.systems, count);  // the probe
     f.take([&]<class Real>(Matrix<Real>&& factor) {
       if (coupling.is_constant()) {
         keep_channels(systems.channels, f.systems, keep, std::move(factor), solution.posterior);
