@@ -126,6 +126,12 @@ bool fit_refined(RowSource& rows, const Recipe& recipe, const FitOptions& option
     Attempt attempt = fit.attempt(refinement);
     summary.seconds["solve"] += watch.seconds();
     if (attempt.failure.empty()) {
+      if (!options.penalty && rows.row_count() < rows_per_column_to_choose * state.map->columns()) {
+        summary.notes.emplace_back(
+            "the penalty was chosen on a coarse Gram matrix, which with few rows for each feature may not see that a "
+            "smaller "
+            "one is better: --solver auto chooses it on a precise one");
+      }
       fit.accept(std::move(attempt.solution));
       return true;
     }

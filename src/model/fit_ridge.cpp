@@ -127,10 +127,6 @@ constexpr double refinement_products = 2e10;
 /// Passes multiply by the weights of every target: of 1200 features, 64 targets took 0.60 in place of 0.70 s (float64), 128
 /// of them 0.97 in place of 0.73.
 constexpr Index columns_per_target = 14;
-/// A penalty that a coarse Gram matrix cannot choose (little noise, or a very smooth function) costs another
-/// eigendecomposition, as much as some 40 rows per column: they must be few beside all rows.
-constexpr Index rows_per_column_to_choose = 200;
-
 /// Where low precision can save time at no loss. Standard deviations "in full" need the factor of a precise Gram matrix;
 /// with fewer rows than features the factorisation costs more than any Gram matrix.
 bool wants_refinement(const FeatureMap& map, Index rows, const FitOptions& options) {

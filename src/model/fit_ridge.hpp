@@ -9,6 +9,10 @@ namespace mercer {
 /// Above this an eigendecomposition costs more than a Cholesky factorisation for each of some eighteen penalties.
 constexpr Index eigen_limit = 5000;
 
+/// A penalty that a coarse Gram matrix cannot choose (little noise, or a very smooth function) costs another
+/// eigendecomposition, as much as some 40 rows per column: they must be few beside all rows.
+constexpr Index rows_per_column_to_choose = 200;
+
 /// Unknowns of the system that is factored.
 Index system_size(const Coupling& coupling);
 
