@@ -79,24 +79,31 @@ Result in_background(std::shared_ptr<RowSource> rows, FitOptions options, const 
 using MaybeNumbers = std::optional<Numbers>;
 using MaybeWeights = std::optional<Weights>;
 
+template <class Rows, class... Parts>
+std::shared_ptr<Rows> named_rows(const nb::dict& keywords, const Parts&... parts) {
+  auto rows = std::make_shared<Rows>(parts...);
+  rows->names = names_of(keywords);
+  return rows;
+}
+
 Model fit_arrays(const Numbers& x, const MaybeNumbers& y, const MaybeWeights& weights, const nb::dict& keywords,
                  const nb::object& progress) {
   return in_background<Model>(
-      std::make_shared<NumpyRows>(x, y, weights), fit_options(keywords), progress,
+      named_rows<NumpyRows>(keywords, x, y, weights), fit_options(keywords), progress,
       [names = names_of(keywords)](RowSource& rows, const FitOptions& options) { return fit_named(rows, options, names); });
 }
 
 Model fit_blocks(const nb::object& restart, Index inputs, Index targets, Index count, const nb::dict& keywords,
                  const nb::object& progress) {
   return in_background<Model>(
-      std::make_shared<IteratorRows>(restart, inputs, targets, count), fit_options(keywords), progress,
+      named_rows<IteratorRows>(keywords, restart, inputs, targets, count), fit_options(keywords), progress,
       [names = names_of(keywords)](RowSource& rows, const FitOptions& options) { return fit_named(rows, options, names); });
 }
 
 Model draw_features(const Numbers& x, const MaybeNumbers& y, const MaybeWeights& weights, const nb::dict& keywords,
                     const nb::object& progress) {
   return in_background<Model>(
-      std::make_shared<NumpyRows>(x, y, weights), fit_options(keywords), progress,
+      named_rows<NumpyRows>(keywords, x, y, weights), fit_options(keywords), progress,
       [names = names_of(keywords)](RowSource& rows, const FitOptions& options) { return draw_map(rows, options, names); });
 }
 
@@ -138,7 +145,7 @@ nb::tuple tune_arrays(const Numbers& x, const Numbers& y, const MaybeWeights& we
                       const nb::dict& search, const nb::object& progress) {
   const FitOptions options = fit_options(keywords);
   Tuned tuned_model = in_background<Tuned>(
-      std::make_shared<NumpyRows>(x, y, weights), options, progress,
+      named_rows<NumpyRows>(keywords, x, y, weights), options, progress,
       [names = names_of(keywords), plan = tune_options(search, options.seed)](RowSource& rows, const FitOptions& fitting) {
         TuneResult result = tune(rows, fitting, plan);
         const FitOptions best = tuned(fitting, result.rows[result.best]);

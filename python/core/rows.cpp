@@ -7,8 +7,16 @@
 #include <tuple>
 
 #include "base/fail.hpp"
+#include "base/text.hpp"
 
 namespace mercer::python {
+
+std::string NamedRows::name_of(RowPart part, Index column) const {
+  const auto k = static_cast<std::size_t>(column);
+  if (part == RowPart::input && k < names.inputs.size()) return "column " + mercer::quoted(names.inputs[k]);
+  if (part == RowPart::target && k < names.targets.size()) return "target " + mercer::quoted(names.targets[k]);
+  return RowSource::name_of(part, column);
+}
 
 NumpyRows::NumpyRows(Numbers inputs, std::optional<Numbers> targets, std::optional<Weights> weights)
     : inputs_(std::move(inputs)), targets_(std::move(targets)), weights_(std::move(weights)) {

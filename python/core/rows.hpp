@@ -3,13 +3,22 @@
 #include <mercer/rows.hpp>
 
 #include <optional>
+#include <string>
 
 #include "arrays.hpp"
+#include "options.hpp"
 
 namespace mercer::python {
 
+/// Rows whose columns have names where they came in a data frame.
+class NamedRows : public RowSource {
+ public:
+  Names names;
+  std::string name_of(RowPart part, Index column) const override;
+};
+
 /// Rows of numpy arrays; float32 is widened block by block.
-class NumpyRows final : public RowSource {
+class NumpyRows final : public NamedRows {
  public:
   /// Checks that the shapes agree.
   NumpyRows(Numbers inputs, std::optional<Numbers> targets, std::optional<Weights> weights);
@@ -30,7 +39,7 @@ class NumpyRows final : public RowSource {
 
 /// Rows that Python hands over a block at a time: `restart()` gives an iterator over (inputs, targets, weights or None),
 /// each pass the same blocks. Blocks are cut and joined to the sizes asked for.
-class IteratorRows final : public RowSource {
+class IteratorRows final : public NamedRows {
  public:
   IteratorRows(nb::object restart, Index inputs, Index targets, Index rows);
   ~IteratorRows() override;

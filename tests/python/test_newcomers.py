@@ -220,3 +220,15 @@ def test_class_weights_are_row_weights(loss, rng):
         given.decision_function(X), classifier().fit(X, y, np.where(y == "rare", 5.0, 1.0)).decision_function(X)
     )
     assert np.mean(given.predict(X) == "rare") > np.mean(classifier().fit(X, y).predict(X) == "rare")
+
+
+def test_refused_numbers_have_the_names_of_the_frame(wave):
+    X, y = wave
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    frame.loc[7, "height"] = 1e200
+    with pytest.raises(ValueError, match="column 'height' in row 7 has size 1e\\+200, too large to be squared"):
+        KernelRegressor().fit(frame, y)
+    with pytest.raises(ValueError, match="input 1 in row 7 has size"):
+        KernelRegressor().fit(frame.to_numpy(), y)
+    with pytest.raises(ValueError, match="target 'force' in row 3 has size"):
+        KernelRegressor().fit(X, pd.Series(np.where(np.arange(len(y)) == 3, 1e200, y), name="force"))
