@@ -41,10 +41,11 @@ void fit_exact(RowSource& rows, const Recipe& recipe, const FitOptions& options,
   const Index p = recipe.outputs();
   const Index size = is_decomposable(recipe.kernel) ? n : checked_product(n, p);
   const double bytes = 3.0 * 8.0 * static_cast<double>(size) * static_cast<double>(size);
-  if (bytes > std::max(static_cast<double>(options.memory_bytes), blocks_bytes)) {
+  // One that nobody asked for was chosen since all else takes more.
+  const auto budget = static_cast<double>(options.memory_bytes);
+  if (bytes > (options.map == "auto" ? std::max(budget, blocks_bytes) : budget)) {
     fail_argument("an exact model of " + human_count(static_cast<double>(n)) + " rows needs " + human_bytes(bytes) +
-                  ", more than the budget of " + human_bytes(static_cast<double>(options.memory_bytes)) +
-                  "; use --map fourier:2000, or raise --memory");
+                  ", more than the budget of " + human_bytes(budget) + "; use --map fourier:2000, or raise --memory");
   }
   ExactProblem problem;
   problem.kernel = recipe.kernel;

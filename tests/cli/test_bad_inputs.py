@@ -318,7 +318,7 @@ def shelf(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shelf")
     for name, content in TABLES.items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    (folder / "long.csv").write_text("a,y\n" + "".join(f"{i},{i % 3}\n" for i in range(2100)))
+    (folder / "long.csv").write_text("a,y\n" + "".join(f"{i},{i % 3}\n" for i in range(400)))
     (folder / "folder").mkdir()
     with h5py.File(folder / "two.h5", "w") as file:
         file["left"] = np.zeros((3, 2))

@@ -125,7 +125,8 @@ def test_what_a_memory_budget_changes_is_said(run, waves):
     small = ["--target", "y", "--penalty", "1e-3", "--memory", "1MB", "-o", "m.mercer", "--json"]
     j = run(*fit("--map", "fourier:1300", *small)).json
     assert j["solver"] == "cg" and any("conjugate gradients" in note and "memory" in note for note in j["notes"]), j["notes"]
-    # Matrices that are smaller than what any solver takes are not avoided.
+    # Matrices that are smaller than what any solver takes are not avoided, nor are exact fits of few rows.
+    assert run("fit", "t.csv", "--inputs", "a,b", "--target", "y", "--memory", "1MB", "--json").json["map"] == "exact"
     j = run(*fit("--map", "fourier:60", *small)).json
     assert j["solver"] == "cholesky" and not j["notes"], j["notes"]
 

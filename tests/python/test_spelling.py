@@ -98,7 +98,7 @@ def test_memory_can_be_set(wave):
         mercer.set_memory(1e6)
         assert mercer.memory() == 1_000_000
         with pytest.raises(ValueError, match=r"raise mercer\.set_memory"):
-            KernelRegressor(map="exact").fit(np.repeat(X, 8, axis=0), np.repeat(y, 8))
+            KernelRegressor(map="exact").fit(np.repeat(X, 4, axis=0), np.repeat(y, 4))
     finally:
         mercer.set_memory(before)
     KernelRegressor(map="exact").fit(X, y)
