@@ -131,7 +131,8 @@ int run_plan(const Arguments& a) {
   }
   RowSource& rows = untargeted ? static_cast<RowSource&>(*untargeted) : *data;
   describe(*data, options);
-  const bool features_unasked = options.map == "auto" && chosen_map(options, rows.row_count(), rows.target_count()) == "exact";
+  const bool features_unasked =
+      options.map == "auto" && chosen_map(options, rows.row_count(), rows.target_count()) == "exact";
   if (options.map == "auto") options.map = chosen_features(options, data->row_count());
   if (options.map == "exact") refuse_exact(*data);
   const bool sketch = names_sketch(options.map);

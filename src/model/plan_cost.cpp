@@ -58,8 +58,8 @@ double left_out_values(const FeatureMap& map, Index rows, const FitOptions& opti
          static_cast<double>(unfolded_features(map));
 }
 
-/// Leave-one-out rows take 2qm² beside an eigendecomposition, and predictions and leverages for some 47 penalties; Cholesky is
-/// m³/3.
+/// Leave-one-out rows take 2qm² beside an eigendecomposition, and predictions and leverages for some 47 penalties; Cholesky
+/// is m³/3.
 double solve_flops(const FeatureMap& map, Index rows, const FitOptions& options) {
   if (!is_ridge(options)) return certified_flops(map, rows, options);
   const Coupling& coupling = map.coupling();
