@@ -36,7 +36,7 @@ class Refinement {
     /// Gram matrix is.
     bool plain = false;
     /// Systems of several gains have a factor each where these take no more, or else share an eigenbasis, which takes as
-    /// long as a hundred of them.
+    /// long as fifty of them and more.
     Index factor_bytes = Index{1} << 30;
   };
   /// One pass over the rows. They and the map must outlive this object.
