@@ -38,8 +38,8 @@ std::string end_of_range_note(double penalty, bool least);
 
 /// Working memory of a ridge fit: statistics, their factorisation, blocks of features. Not that of the choice of a penalty.
 double fit_memory_bytes(const FeatureMap& map, Index rows, const FitOptions& options);
-/// What every fit takes of blocks of rows and their features, whatever its solver and budget. Matrices that are no larger are
-/// not avoided for a smaller `memory_bytes`.
+/// What every fit takes of blocks of rows and their features, whatever its solver and budget. Matrices that are no larger
+/// are not avoided for a smaller `memory_bytes`.
 inline constexpr double blocks_bytes = 96e6;
 
 }  // namespace mercer
